@@ -1,0 +1,1 @@
+//! The local cluster and its live tests.

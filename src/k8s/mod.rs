@@ -1,0 +1,3 @@
+//! The adapter: the only place that says `kube`.
+pub mod crd;
+pub mod manifests;

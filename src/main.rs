@@ -1,0 +1,2 @@
+//! The `banlieue` binary: parse, run, exit code.
+fn main() {}
