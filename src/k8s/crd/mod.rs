@@ -1,1 +1,4 @@
 //! Provider and ProviderClass.
+pub mod backend;
+
+pub use backend::Backend;

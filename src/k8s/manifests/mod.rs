@@ -1,1 +1,3 @@
 //! Pure builders, one object a file, shared by the operator and the installer.
+pub mod names;
+pub mod pod;
