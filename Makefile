@@ -1,0 +1,66 @@
+# The commands of this project. `make` alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+# Built tools, images and the folders of clusters: outside the checkout, so that a fresh clone on this machine builds nothing twice.
+BANLIEUE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/banlieue
+export BANLIEUE_CACHE
+CARGO_DENY_VERSION := 0.20.2
+CARGO_DENY := $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
+E2E := $(CARGO) run --quiet --package banlieue-e2e --bin e2e --
+
+##@ Two commands
+.PHONY: demo demo-down
+demo: ## A cluster with two backends on it, from nothing; run it again as you like
+	@$(E2E) demo
+demo-down: ## Take the demo away, and leave nothing but the cache
+	@$(E2E) down --name demo
+
+.PHONY: test
+STAGES := format clippy deny unit live
+test: ## Everything below, live tests included (about 10 minutes; the first time builds Kubernetes: 10 more)
+	@for stage in $(STAGES); do \
+	  began=$$SECONDS; printf '\n== %s\n' "$$stage"; \
+	  $(MAKE) --no-print-directory "$$stage" || { printf '== %s FAILED after %d s\n' "$$stage" $$((SECONDS - began)) >&2; exit 1; }; \
+	  printf '== %s passed in %d s\n' "$$stage" $$((SECONDS - began)); \
+	done
+
+##@ Parts of the test
+.PHONY: format clippy lint deny unit live test-long
+format: ## Is the code formatted?
+	$(CARGO) fmt --all --check
+clippy: ## Is there nothing to warn of?
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+lint: format clippy ## Both of them
+deny: $(CARGO_DENY) ## Licences, banned and doubled crates, sources
+	$(CARGO_DENY) --all-features check licenses bans sources
+unit: ## Tests that need no cluster (seconds)
+	$(CARGO) test --package banlieue --locked
+	$(CARGO) test --package banlieue-e2e --locked --lib --bins
+live: ## Tests on a real cluster, which they start and stop themselves (root)
+	$(CARGO) test --package banlieue-e2e --locked --test '*' -- --test-threads=8
+test-long: ## The live tests on the oldest Kubernetes line that is supported
+	@K8S=1.34 $(MAKE) --no-print-directory live
+
+# No optimisation to speak of: it runs for a second, and builds in a third of the time.
+$(CARGO_DENY):
+	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+	  $(CARGO) install --locked --root $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION) cargo-deny@$(CARGO_DENY_VERSION)
+
+##@ Build
+.PHONY: build fmt
+build: ## The debug build of everything
+	$(CARGO) build --workspace --locked
+fmt: ## Format the code
+	$(CARGO) fmt --all
+
+-include e2e/cluster.mk
+
+##@ Help
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
