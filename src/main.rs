@@ -1,2 +1,13 @@
 //! The `banlieue` binary: parse, run, exit code.
-fn main() {}
+use clap::Parser;
+
+#[tokio::main]
+async fn main() -> std::process::ExitCode {
+    match banlieue::cli::run(banlieue::cli::Cli::parse()).await {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
