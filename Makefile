@@ -9,7 +9,6 @@ BANLIEUE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/banlieue
 export BANLIEUE_CACHE
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
-E2E := $(CARGO) run --quiet --package banlieue-e2e --bin e2e --
 
 ##@ Two commands
 .PHONY: demo demo-down
@@ -35,7 +34,7 @@ clippy: ## Is there nothing to warn of?
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 lint: format clippy ## Both of them
 deny: $(CARGO_DENY) ## Licences, banned and doubled crates, sources
-	$(CARGO_DENY) --all-features check licenses bans sources
+	$(CARGO_DENY) --all-features check --hide-inclusion-graph licenses bans sources
 unit: ## Tests that need no cluster (seconds)
 	$(CARGO) test --package banlieue --locked
 	$(CARGO) test --package banlieue-e2e --locked --lib --bins
