@@ -1,0 +1,213 @@
+//! Images without a registry: one static program FROM scratch, built by buildah and imported into containerd.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+
+use crate::files::{Cache, Lock, RunDir};
+use crate::node::PAUSE_IMAGE;
+use crate::progress::{Progress, wait_until};
+use crate::tools::Tools;
+
+/// The product's image, without its tag.
+pub const REPOSITORY: &str = "localhost/banlieue";
+
+/// The product's version, which is its image's tag.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The archive of the pause image.
+pub fn pause(cache: &Cache, tools: &Tools) -> Result<PathBuf> {
+    archive(cache, &tools.pause, "pause", PAUSE_IMAGE)
+}
+
+/// Builds the product and its image, and imports it under its version and every further tag. Returns the image's name.
+pub fn load(cache: &Cache, run: &RunDir, tags: &[String], progress: Progress) -> Result<String> {
+    let start = Instant::now();
+    let program = product(cache, progress)?;
+    let hash = file_hash(&program)?;
+    let marks = run.join("images");
+    fs::create_dir_all(&marks)?;
+    for tag in [VERSION].into_iter().chain(tags.iter().map(String::as_str)) {
+        let image = format!("{REPOSITORY}:{tag}");
+        let mark = marks.join(tag);
+        if fs::read_to_string(&mark).is_ok_and(|known| known == hash) {
+            progress.step(&image, "unchanged", start);
+            continue;
+        }
+        import(run, &archive(cache, &program, "banlieue", &image)?)?;
+        fs::write(&mark, &hash)?;
+        progress.step(&image, "loaded", start);
+    }
+    Ok(format!("{REPOSITORY}:{VERSION}"))
+}
+
+/// Builds the product and the archives of its image, one for its version and one for every further tag.
+pub fn archives(cache: &Cache, tags: &[String], progress: Progress) -> Result<Vec<PathBuf>> {
+    let program = product(cache, progress)?;
+    let all = [VERSION].into_iter().chain(tags.iter().map(String::as_str));
+    all.map(|tag| archive(cache, &program, "banlieue", &format!("{REPOSITORY}:{tag}")))
+        .collect()
+}
+
+/// Imports an OCI archive into the box's containerd, as soon as that answers.
+pub fn import(run: &RunDir, archive: &Path) -> Result<()> {
+    let socket = run.containerd_socket();
+    let ctr = |args: &[&str]| -> Result<std::process::Output> {
+        let mut command = Command::new("ctr");
+        command
+            .arg("-a")
+            .arg(&socket)
+            .args(["-n", "k8s.io"])
+            .args(args);
+        command
+            .output()
+            .context("cannot run ctr (package containerd)")
+    };
+    wait_until("containerd", std::time::Duration::from_secs(30), || {
+        crate::launch::check_parts(run)?;
+        Ok(
+            (socket.exists() && ctr(&["--connect-timeout=1s", "version"])?.status.success())
+                .then_some(()),
+        )
+    })?;
+    let out = ctr(&["images", "import", &archive.display().to_string()])?;
+    if !out.status.success() {
+        bail!(
+            "cannot import {}: {}",
+            archive.display(),
+            String::from_utf8_lossy(&out.stderr).trim()
+        );
+    }
+    Ok(())
+}
+
+/// An OCI archive with `program` as the one file and the entry point, run by uid 65532. Made once for each program and name.
+pub fn archive(cache: &Cache, program: &Path, file: &str, image: &str) -> Result<PathBuf> {
+    let folder = cache.join("images");
+    let key = file_hash(program)?;
+    let done = folder.join(format!(
+        "{}-{}.tar",
+        image.replace(['/', ':'], "_"),
+        &key[..16]
+    ));
+    if done.is_file() {
+        return Ok(done);
+    }
+    let _lock = Lock::take(&folder.join("lock"))?;
+    if done.is_file() {
+        return Ok(done);
+    }
+    let context = folder.join("context");
+    let _ = fs::remove_dir_all(&context);
+    fs::create_dir_all(context.join("tmp"))?;
+    fs::copy(program, context.join(file))
+        .with_context(|| format!("cannot copy {}", program.display()))?;
+    let text = format!(
+        "FROM scratch\nCOPY --chmod=0755 {file} /{file}\nUSER 65532:65532\nENTRYPOINT [\"/{file}\"]\n"
+    );
+    fs::write(context.join("Containerfile"), text)?;
+    let part = done.with_extension("part");
+    let target = format!("oci-archive:{}:{image}", part.display());
+    buildah(
+        &folder,
+        &[
+            "bud",
+            "--isolation",
+            "chroot",
+            "-f",
+            "Containerfile",
+            "-t",
+            image,
+            ".",
+        ],
+    )?;
+    buildah(&folder, &["push", image, &target])?;
+    buildah(&folder, &["rmi", "--all", "--force"])?;
+    fs::rename(&part, &done)?;
+    let _ = fs::remove_dir_all(&context);
+    Ok(done)
+}
+
+/// Runs buildah with its storage in the cache, away from the system's.
+fn buildah(folder: &Path, args: &[&str]) -> Result<()> {
+    let out = Command::new("buildah")
+        .args(["--storage-driver", "vfs", "--root"])
+        .arg(folder.join("storage"))
+        .arg("--runroot")
+        .arg(folder.join("storage-run"))
+        .args(args)
+        .current_dir(folder.join("context"))
+        .env("TMPDIR", folder.join("context/tmp"))
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot run buildah")?;
+    if !out.status.success() {
+        bail!(
+            "buildah {}: {}",
+            args[0],
+            String::from_utf8_lossy(&out.stderr).trim()
+        );
+    }
+    Ok(())
+}
+
+/// The product's static release program: `$BANLIEUE_BIN`, or built here.
+fn product(cache: &Cache, progress: Progress) -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("BANLIEUE_BIN").filter(|v| !v.is_empty()) {
+        return PathBuf::from(&given)
+            .canonicalize()
+            .with_context(|| format!("BANLIEUE_BIN={}", given.display()));
+    }
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("no checkout")?;
+    let version = Command::new("rustc")
+        .arg("-vV")
+        .current_dir(checkout)
+        .output()
+        .context("cannot run rustc")?;
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let host = version
+        .lines()
+        .find_map(|l| l.strip_prefix("host: "))
+        .context("rustc names no host")?
+        .to_string();
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| checkout.join("target"), |t| checkout.join(t));
+    progress.say("building the product's static release program with cargo");
+    let _lock = Lock::take(&cache.join("images/cargo.lock"))?;
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--package",
+            "banlieue",
+            "--bin",
+            "banlieue",
+            "--target",
+            &host,
+        ])
+        .current_dir(checkout)
+        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .stdin(Stdio::null())
+        .status()
+        .context("cannot run cargo")?;
+    if !status.success() {
+        bail!("the product does not build (see above)");
+    }
+    Ok(target.join(host).join("release/banlieue"))
+}
+
+fn file_hash(path: &Path) -> Result<String> {
+    let content = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Sha256::digest(content)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect())
+}

@@ -1,0 +1,87 @@
+//! What a person needs after a failure, in one folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::Result;
+
+use crate::cluster::Cluster;
+use crate::files::{Cache, tail};
+
+/// What is asked of the API server, and the file that it goes to.
+const QUESTIONS: [(&str, &[&str]); 6] = [
+    (
+        "objects.txt",
+        &[
+            "get",
+            "all,serviceaccounts,roles,rolebindings,clusterrolebindings,leases",
+            "-A",
+            "-o",
+            "wide",
+        ],
+    ),
+    (
+        "events.txt",
+        &["get", "events", "-A", "--sort-by=.lastTimestamp"],
+    ),
+    ("nodes.txt", &["describe", "nodes"]),
+    ("pods.txt", &["describe", "pods", "-A"]),
+    ("deployments.txt", &["describe", "deployments", "-A"]),
+    (
+        "providers.yaml",
+        &["get", "providers,providerclasses", "-A", "-o", "yaml"],
+    ),
+];
+
+/// Copies the parts' logs, and what the API server says, into a new folder of the cache.
+pub fn collect(cluster: &Cluster) -> Result<PathBuf> {
+    let seconds = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)?
+        .as_secs();
+    let folder = Cache::locate()?.join(format!("logs/{}-{seconds}", cluster.name()));
+    copy(&cluster.logs_dir(), &folder)?;
+    for (file, question) in QUESTIONS {
+        let args = question.iter().copied().chain(["--request-timeout=5s"]);
+        let answer = cluster
+            .kubectl(args)
+            .unwrap_or_else(|error| format!("{error:#}\n"));
+        fs::write(folder.join(file), answer)?;
+    }
+    Ok(folder)
+}
+
+/// The last lines of each part's log.
+pub fn tails(cluster: &Cluster, lines: usize) -> String {
+    let mut names: Vec<PathBuf> = fs::read_dir(cluster.logs_dir())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| p.is_file())
+        .collect();
+    names.sort();
+    let mut text = String::new();
+    for path in names
+        .iter()
+        .filter(|p| p.file_name().is_some_and(|n| n != "audit.log"))
+    {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        text += &format!("==== {name}\n{}\n", tail(path, lines));
+    }
+    text
+}
+
+/// Copies files and folders. Links are followed once: the logs of pods are files.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)?.flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            let _ = fs::copy(entry.path(), target);
+        }
+    }
+    Ok(())
+}
