@@ -1,5 +1,5 @@
 # The local cluster: see e2e/. Another kind of cluster: CLUSTER=kind. The oldest supported line: K8S=1.34.
-E2E := cargo run --quiet --package banlieue-e2e --bin e2e --
+E2E ?= cargo run --quiet --package banlieue-e2e --bin e2e --
 
 .PHONY: cluster cluster-load cluster-down cluster-logs
 

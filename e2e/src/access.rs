@@ -22,8 +22,7 @@ impl Cluster {
     pub async fn config(&self) -> Result<Config> {
         install_crypto();
         let kubeconfig = Kubeconfig::read_from(self.kubeconfig_path())?;
-        let mut config =
-            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
         config.proxy_url = None;
         Ok(config)
     }
@@ -37,34 +36,18 @@ impl Cluster {
     pub async fn client_as(&self, service_account: &str) -> Result<Client> {
         let mut config = self.config().await?;
         let token = self.token(service_account).await?;
-        config.auth_info = kube::config::AuthInfo {
-            token: Some(token.into()),
-            ..Default::default()
-        };
+        config.auth_info = kube::config::AuthInfo { token: Some(token.into()), ..Default::default() };
         Ok(Client::try_from(config)?)
     }
 
     /// A token of the ServiceAccount `namespace/name`, good for an hour.
     pub async fn token(&self, service_account: &str) -> Result<String> {
-        let (namespace, name) = service_account
-            .split_once('/')
-            .context("name a ServiceAccount as namespace/name")?;
+        let (namespace, name) = service_account.split_once('/').context("name a ServiceAccount as namespace/name")?;
         let api: Api<ServiceAccount> = Api::namespaced(self.client().await?, namespace);
-        let spec = TokenRequestSpec {
-            expiration_seconds: Some(3600),
-            ..Default::default()
-        };
-        let request = TokenRequest {
-            spec: Some(spec),
-            ..Default::default()
-        };
-        let answer = api
-            .create_token_request(name, &PostParams::default(), &request)
-            .await?;
-        answer
-            .status
-            .and_then(|s| s.token)
-            .context("the API server gave no token")
+        let spec = TokenRequestSpec { expiration_seconds: Some(3600), ..Default::default() };
+        let request = TokenRequest { spec: Some(spec), ..Default::default() };
+        let answer = api.create_token_request(name, &PostParams::default(), &request).await?;
+        answer.status.and_then(|s| s.token).context("the API server gave no token")
     }
 
     /// A kubeconfig with the rights of the ServiceAccount `namespace/name`, as text: for programs that act as a role.
@@ -72,10 +55,7 @@ impl Cluster {
         let token = self.token(service_account).await?;
         let mut kubeconfig = Kubeconfig::read_from(self.kubeconfig_path())?;
         for user in &mut kubeconfig.auth_infos {
-            let auth = kube::config::AuthInfo {
-                token: Some(token.clone().into()),
-                ..Default::default()
-            };
+            let auth = kube::config::AuthInfo { token: Some(token.clone().into()), ..Default::default() };
             user.auth_info = Some(auth);
         }
         let mut value = serde_json::to_value(&kubeconfig)?;
@@ -89,18 +69,12 @@ impl Cluster {
     /// A kubectl that is set up for this cluster.
     pub fn kubectl_command(&self) -> Command {
         let mut command = Command::new(self.kubectl_program());
-        command
-            .env("KUBECONFIG", self.kubeconfig_path())
-            .env("NO_PROXY", "*")
-            .env("no_proxy", "*");
+        command.env("KUBECONFIG", self.kubeconfig_path()).env("NO_PROXY", "*").env("no_proxy", "*");
         command
     }
 
     /// Runs kubectl and returns what it printed; an error holds what it complained about.
-    pub fn kubectl<S: AsRef<std::ffi::OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-    ) -> Result<String> {
+    pub fn kubectl<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<String> {
         let mut command = self.kubectl_command();
         command.args(args);
         printed(&command.output().context("cannot run kubectl")?)
@@ -112,27 +86,15 @@ impl Cluster {
         let mut command = self.kubectl_command();
         command.args(["apply", "-f", "-"]);
         let pipe = std::process::Stdio::piped;
-        let mut child = command
-            .stdin(pipe())
-            .stdout(pipe())
-            .stderr(pipe())
-            .spawn()
-            .context("cannot run kubectl")?;
-        child
-            .stdin
-            .take()
-            .context("kubectl has no input")?
-            .write_all(yaml.as_bytes())?;
+        let mut child = command.stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().context("cannot run kubectl")?;
+        child.stdin.take().context("kubectl has no input")?.write_all(yaml.as_bytes())?;
         printed(&child.wait_with_output()?)
     }
 }
 
 fn printed(output: &Output) -> Result<String> {
     if !output.status.success() {
-        bail!(
-            "kubectl: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
+        bail!("kubectl: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

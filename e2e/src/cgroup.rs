@@ -28,13 +28,8 @@ fn hierarchies() -> Vec<PathBuf> {
     if version() == Some(2) {
         return vec![PathBuf::from(ROOT)];
     }
-    let entries = fs::read_dir(ROOT)
-        .map(|e| e.flatten().map(|e| e.path()).collect::<Vec<_>>())
-        .unwrap_or_default();
-    let mut real: Vec<PathBuf> = entries
-        .into_iter()
-        .filter(|p| p.is_dir() && !p.is_symlink())
-        .collect();
+    let entries = fs::read_dir(ROOT).map(|e| e.flatten().map(|e| e.path()).collect::<Vec<_>>()).unwrap_or_default();
+    let mut real: Vec<PathBuf> = entries.into_iter().filter(|p| p.is_dir() && !p.is_symlink()).collect();
     real.sort();
     real
 }
@@ -43,13 +38,11 @@ fn hierarchies() -> Vec<PathBuf> {
 pub fn create(of_box: &str) -> Result<()> {
     for root in hierarchies() {
         let group = root.join(name(of_box));
-        fs::create_dir_all(&group)
-            .with_context(|| format!("cannot make the control group {}", group.display()))?;
+        fs::create_dir_all(&group).with_context(|| format!("cannot make the control group {}", group.display()))?;
         for file in ["cpuset.cpus", "cpuset.mems"] {
             if version() == Some(1) && root.join(file).exists() {
                 let value = fs::read_to_string(root.join(file))?;
-                fs::write(group.join(file), value.trim())
-                    .with_context(|| format!("cannot fill {file}"))?;
+                fs::write(group.join(file), value.trim()).with_context(|| format!("cannot fill {file}"))?;
             }
         }
     }
@@ -64,10 +57,7 @@ pub fn create(of_box: &str) -> Result<()> {
 fn delegate(group: &Path) {
     let controllers = fs::read_to_string(group.join("cgroup.controllers")).unwrap_or_default();
     for controller in controllers.split_whitespace() {
-        let _ = fs::write(
-            group.join("cgroup.subtree_control"),
-            format!("+{controller}"),
-        );
+        let _ = fs::write(group.join("cgroup.subtree_control"), format!("+{controller}"));
     }
 }
 
@@ -75,11 +65,8 @@ fn delegate(group: &Path) {
 pub fn remove(of_box: &str) -> Result<()> {
     let start = Instant::now();
     loop {
-        let left: Vec<PathBuf> = hierarchies()
-            .iter()
-            .map(|h| h.join(name(of_box)))
-            .filter(|g| g.exists() && !remove_tree(g))
-            .collect();
+        let left: Vec<PathBuf> =
+            hierarchies().iter().map(|h| h.join(name(of_box))).filter(|g| g.exists() && !remove_tree(g)).collect();
         if left.is_empty() {
             return Ok(());
         }

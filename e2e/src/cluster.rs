@@ -35,12 +35,7 @@ impl Cluster {
         check_name(&options.name)?;
         crate::access::install_crypto();
         let cache = Cache::locate()?;
-        let progress = if options.quiet {
-            Progress::quiet()
-        } else {
-            Progress::loud()
-        };
-        let began = Instant::now();
+        let progress = if options.quiet { Progress::quiet() } else { Progress::loud() };
         packages::ensure(&cache, progress)?;
         preflight::look(&cache, &options).require(progress)?;
         let tools = Tools::ensure(&cache, &options, progress)?;
@@ -49,21 +44,13 @@ impl Cluster {
         if let Some(cluster) = Self::reuse(&cache, &options, &tools, progress).await {
             return Ok(cluster);
         }
+        let began = Instant::now();
         launch::clear(&cache, &options.name)?;
         let run = cache.run_dir(&options.name);
         let (settings, child) = launch::start(&cache, &options, &tools, progress)?;
         let owned = options.ephemeral.then_some(child);
-        let cluster = Self {
-            cache,
-            run,
-            settings,
-            owned,
-            reused: false,
-        };
-        cluster
-            .bring_up(progress, began)
-            .await
-            .context(format!("logs: {}", cluster.logs_dir().display()))?;
+        let cluster = Self { cache, run, settings, owned, reused: false };
+        cluster.bring_up(progress, began).await.context(format!("logs: {}", cluster.logs_dir().display()))?;
         Ok(cluster)
     }
 
@@ -75,13 +62,7 @@ impl Cluster {
         let run = cache.run_dir(name);
         let settings = Settings::load(&run)?;
         supervisor::status(&run)?;
-        Ok(Self {
-            cache,
-            run,
-            settings,
-            owned: None,
-            reused: true,
-        })
+        Ok(Self { cache, run, settings, owned: None, reused: true })
     }
 
     /// Ends the cluster called `name` and removes all that it left; says whether there was one.
@@ -97,31 +78,20 @@ impl Cluster {
         Ok(was)
     }
 
-    async fn reuse(
-        cache: &Cache,
-        options: &Options,
-        tools: &Tools,
-        progress: Progress,
-    ) -> Option<Self> {
+    async fn reuse(cache: &Cache, options: &Options, tools: &Tools, progress: Progress) -> Option<Self> {
         let run = cache.run_dir(&options.name);
         if !sandbox::Processes::find(&run).any() {
             return None;
         }
         let found = Self::attach(&options.name).ok()?;
         if found.settings.fingerprint != launch::fingerprint(options, tools) {
-            progress.say(format!(
-                "the cluster {} runs with other settings: it is started anew",
-                options.name
-            ));
+            progress.say(format!("the cluster {} runs with other settings: it is started anew", options.name));
             return None;
         }
         match found.check_health().await {
             Ok(()) => Some(found),
             Err(error) => {
-                progress.say(format!(
-                    "the cluster {} is not healthy ({error:#}): it is started anew",
-                    options.name
-                ));
+                progress.say(format!("the cluster {} is not healthy ({error:#}): it is started anew", options.name));
                 None
             }
         }
@@ -133,10 +103,7 @@ impl Cluster {
         progress.step("kube-apiserver", "ready", began);
         launch::start_rest(&self.run, &self.settings)?;
         let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), "default");
-        self.wait("kube-controller-manager", 60, async || {
-            Ok(accounts.get_opt("default").await?.is_some())
-        })
-        .await?;
+        self.wait("kube-controller-manager", 60, async || Ok(accounts.get_opt("default").await?.is_some())).await?;
         progress.step("kube-controller-manager", "ready", began);
         if self.settings.node {
             self.wait("the node", 90, || node_ready(&client)).await?;
@@ -179,14 +146,8 @@ impl Cluster {
         }
         let client = self.client().await?;
         let limit = Duration::from_secs(3);
-        tokio::time::timeout(limit, ready(&client))
-            .await
-            .context("the API server does not answer")??;
-        if self.settings.node
-            && !tokio::time::timeout(limit, node_ready(&client))
-                .await
-                .context("no answer")??
-        {
+        tokio::time::timeout(limit, ready(&client)).await.context("the API server does not answer")??;
+        if self.settings.node && !tokio::time::timeout(limit, node_ready(&client)).await.context("no answer")?? {
             bail!("the node is not ready");
         }
         Ok(())
@@ -224,11 +185,7 @@ impl Cluster {
 
     /// The API server's address from the machine.
     pub fn server(&self) -> String {
-        format!(
-            "https://{}:{}",
-            self.settings.slot().inside(),
-            crate::control_plane::API_PORT
-        )
+        format!("https://{}:{}", self.settings.slot().inside(), crate::control_plane::API_PORT)
     }
 
     /// The path of the kubectl of the cluster's version.
@@ -279,37 +236,24 @@ impl Cluster {
     /// Starts one more simulator, on `port` (control on `port + 1`) and under the name `<name>.vcsim.e2e`.
     pub fn start_vcsim(&self, name: &str, port: u16, model: Model) -> Result<Vcsim> {
         check_name(name)?;
-        let main =
-            Component::load(&self.run, "vcsim").context("this cluster has no vCenter simulator")?;
-        let mut component =
-            vcsim::component_with(&self.run, &main.program, Some(name), port, model);
+        let main = Component::load(&self.run, "vcsim").context("this cluster has no vCenter simulator")?;
+        let mut component = vcsim::component_with(&self.run, &main.program, Some(name), port, model);
         component.env = main.env;
         self.add_component(&component)?;
         let sim = vcsim::describe(&self.run, self.settings.slot(), Some(name), port)?;
         let address = format!("{}:{port}", self.settings.slot().inside()).parse()?;
         crate::progress::wait_until(&sim.component, Duration::from_secs(30), || {
             launch::check_parts(&self.run)?;
-            Ok(
-                std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1))
-                    .ok()
-                    .map(drop),
-            )
+            Ok(std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok().map(drop))
         })?;
         Ok(sim)
     }
 
     /// Runs a program of the machine inside the box's namespaces (an absolute path, outside `/run`, `/var` and `/tmp`).
-    pub fn exec<S: AsRef<std::ffi::OsStr>>(
-        &self,
-        args: impl IntoIterator<Item = S>,
-    ) -> Result<Output> {
-        let pid = sandbox::Processes::find(&self.run)
-            .init
-            .context("the box does not run")?;
+    pub fn exec<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Output> {
+        let pid = sandbox::Processes::find(&self.run).init.context("the box does not run")?;
         let mut command = Command::new("nsenter");
-        command
-            .args(["-t", &pid.to_string(), "-n", "-m", "-p", "--"])
-            .args(args);
+        command.args(["-t", &pid.to_string(), "-n", "-m", "-p", "--"]).args(args);
         command.output().context("cannot run nsenter")
     }
 
@@ -343,17 +287,10 @@ impl Drop for Cluster {
         if std::thread::panicking()
             && let Ok(folder) = crate::logs::collect(self)
         {
-            eprintln!(
-                "the logs of the cluster {}: {}",
-                self.settings.name,
-                folder.display()
-            );
+            eprintln!("the logs of the cluster {}: {}", self.settings.name, folder.display());
         }
         if let Err(error) = self.end() {
-            eprintln!(
-                "the cluster {} is not wholly down: {error:#}",
-                self.settings.name
-            );
+            eprintln!("the cluster {} is not wholly down: {error:#}", self.settings.name);
         }
     }
 }
@@ -368,12 +305,6 @@ async fn node_ready(client: &Client) -> Result<bool> {
         return Ok(false);
     };
     let conditions = node.status.and_then(|s| s.conditions).unwrap_or_default();
-    let tainted = node
-        .spec
-        .and_then(|s| s.taints)
-        .is_some_and(|t| t.iter().any(|t| t.effect == "NoSchedule"));
-    Ok(!tainted
-        && conditions
-            .iter()
-            .any(|c| c.type_ == "Ready" && c.status == "True"))
+    let tainted = node.spec.and_then(|s| s.taints).is_some_and(|t| t.iter().any(|t| t.effect == "NoSchedule"));
+    Ok(!tainted && conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True"))
 }

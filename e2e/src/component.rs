@@ -25,12 +25,7 @@ pub struct Component {
 impl Component {
     /// A part with its program; arguments come by [`Component::arg`].
     pub fn new(name: impl Into<String>, program: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            program: program.into(),
-            args: Vec::new(),
-            env: BTreeMap::new(),
-        }
+        Self { name: name.into(), program: program.into(), args: Vec::new(), env: BTreeMap::new() }
     }
 
     /// One more argument.
@@ -49,18 +44,14 @@ impl Component {
 
     /// Writes the file from which the box starts this part, now and after each end.
     pub fn save(&self, run: &RunDir) -> Result<()> {
-        run.write(
-            &format!("components/{}.json", self.name),
-            &serde_json::to_string_pretty(self)?,
-        )?;
+        run.write(&format!("components/{}.json", self.name), &serde_json::to_string_pretty(self)?)?;
         Ok(())
     }
 
     /// The part called `name`, as it was saved.
     pub fn load(run: &RunDir, name: &str) -> Result<Self> {
         let path = run.join(format!("components/{name}.json"));
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("no part called {name} in this cluster"))?;
+        let text = fs::read_to_string(&path).with_context(|| format!("no part called {name} in this cluster"))?;
         Ok(serde_json::from_str(&text)?)
     }
 }

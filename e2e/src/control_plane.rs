@@ -27,21 +27,12 @@ pub fn prepare(run: &RunDir, ca: &Authority, slot: Slot, options: &Options) -> R
         &inside,
     ];
     ca.server("apiserver", "kube-apiserver", &[], &names)?;
-    ca.client(
-        "apiserver-kubelet",
-        "kube-apiserver-kubelet-client",
-        &["system:masters"],
-    )?;
+    ca.client("apiserver-kubelet", "kube-apiserver-kubelet-client", &["system:masters"])?;
     ca.client("admin", "kubernetes-admin", &["system:masters"])?;
     ca.client("controller-manager", "system:kube-controller-manager", &[])?;
     ca.client("scheduler", "system:kube-scheduler", &[])?;
     pki::service_account_keys(run)?;
-    pki::kubeconfig(
-        run,
-        "kubeconfig",
-        &format!("https://{inside}:{API_PORT}"),
-        "admin",
-    )?;
+    pki::kubeconfig(run, "kubeconfig", &format!("https://{inside}:{API_PORT}"), "admin")?;
     for part in ["controller-manager", "scheduler"] {
         pki::kubeconfig(run, &format!("{part}.kubeconfig"), &local_server(), part)?;
     }
@@ -79,8 +70,7 @@ pub fn api_server(run: &RunDir, tools: &Tools, options: &Options) -> Component {
             format!("--secure-port={API_PORT}"),
             format!("--advertise-address={BRIDGE_ADDRESS}"),
             "--authorization-mode=Node,RBAC".into(),
-            "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement"
-                .into(),
+            "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement".into(),
             "--allow-privileged=true".into(),
             "--service-cluster-ip-range=10.96.0.0/16".into(),
             "--service-account-issuer=https://kubernetes.default.svc".into(),
@@ -103,11 +93,7 @@ pub fn api_server(run: &RunDir, tools: &Tools, options: &Options) -> Component {
 /// The controller manager.
 pub fn controller_manager(run: &RunDir, tools: &Tools) -> Component {
     let file = |flag: &str, path: &str| format!("--{flag}={}", run.arg(path));
-    Component::new(
-        "kube-controller-manager",
-        tools.program("kube-controller-manager"),
-    )
-    .args([
+    Component::new("kube-controller-manager", tools.program("kube-controller-manager")).args([
         file("kubeconfig", "controller-manager.kubeconfig"),
         file("root-ca-file", "pki/ca.crt"),
         file("service-account-private-key-file", "pki/sa.key"),

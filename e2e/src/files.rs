@@ -14,20 +14,13 @@ pub struct Cache {
 impl Cache {
     /// `$BANLIEUE_CACHE`, else `$XDG_CACHE_HOME/banlieue`, else `~/.cache/banlieue`.
     pub fn locate() -> Result<Self> {
-        let var = |name: &str| {
-            std::env::var_os(name)
-                .filter(|v| !v.is_empty())
-                .map(PathBuf::from)
-        };
+        let var = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let root = var("BANLIEUE_CACHE")
             .or_else(|| Some(var("XDG_CACHE_HOME")?.join("banlieue")))
             .or_else(|| Some(var("HOME")?.join(".cache/banlieue")))
             .context("no cache folder: set BANLIEUE_CACHE or HOME")?;
-        fs::create_dir_all(&root)
-            .with_context(|| format!("cannot make the cache folder {}", root.display()))?;
-        Ok(Self {
-            root: root.canonicalize()?,
-        })
+        fs::create_dir_all(&root).with_context(|| format!("cannot make the cache folder {}", root.display()))?;
+        Ok(Self { root: root.canonicalize()? })
     }
 
     /// The folder itself.
@@ -42,9 +35,7 @@ impl Cache {
 
     /// The folder of the box called `name`.
     pub fn run_dir(&self, name: &str) -> RunDir {
-        RunDir {
-            path: self.root.join("run").join(name),
-        }
+        RunDir { path: self.root.join("run").join(name) }
     }
 
     /// The names of all boxes that have a folder, running or not.
@@ -52,11 +43,8 @@ impl Cache {
         let Ok(entries) = fs::read_dir(self.root.join("run")) else {
             return Vec::new();
         };
-        let mut names: Vec<String> = entries
-            .flatten()
-            .filter(|e| e.path().is_dir())
-            .filter_map(|e| e.file_name().into_string().ok())
-            .collect();
+        let mut names: Vec<String> =
+            entries.flatten().filter(|e| e.path().is_dir()).filter_map(|e| e.file_name().into_string().ok()).collect();
         names.sort();
         names
     }
@@ -143,8 +131,7 @@ impl Lock {
     /// Waits for the lock.
     pub fn take(path: &Path) -> Result<Self> {
         let file = Self::open(path)?;
-        file.lock()
-            .with_context(|| format!("cannot lock {}", path.display()))?;
+        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
         Ok(Self(file))
     }
 
@@ -172,24 +159,18 @@ impl Lock {
 pub fn check_name(name: &str) -> Result<()> {
     let good = !name.is_empty()
         && name.len() <= 40
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && !name.starts_with('-')
         && !name.ends_with('-');
     if !good {
-        bail!(
-            "{name:?} is no name for a cluster: use at most 40 of a-z, 0-9 and - (not at the ends)"
-        );
+        bail!("{name:?} is no name for a cluster: use at most 40 of a-z, 0-9 and - (not at the ends)");
     }
     Ok(())
 }
 
 /// The last `lines` lines of a text file; empty where it cannot be read.
 pub fn tail(path: &Path, lines: usize) -> String {
-    let text = fs::read(path)
-        .map(|b| String::from_utf8_lossy(&b).into_owned())
-        .unwrap_or_default();
+    let text = fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
 }

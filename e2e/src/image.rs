@@ -50,8 +50,7 @@ pub fn load(cache: &Cache, run: &RunDir, tags: &[String], progress: Progress) ->
 pub fn archives(cache: &Cache, tags: &[String], progress: Progress) -> Result<Vec<PathBuf>> {
     let program = product(cache, progress)?;
     let all = [VERSION].into_iter().chain(tags.iter().map(String::as_str));
-    all.map(|tag| archive(cache, &program, "banlieue", &format!("{REPOSITORY}:{tag}")))
-        .collect()
+    all.map(|tag| archive(cache, &program, "banlieue", &format!("{REPOSITORY}:{tag}"))).collect()
 }
 
 /// Imports an OCI archive into the box's containerd, as soon as that answers.
@@ -59,29 +58,16 @@ pub fn import(run: &RunDir, archive: &Path) -> Result<()> {
     let socket = run.containerd_socket();
     let ctr = |args: &[&str]| -> Result<std::process::Output> {
         let mut command = Command::new("ctr");
-        command
-            .arg("-a")
-            .arg(&socket)
-            .args(["-n", "k8s.io"])
-            .args(args);
-        command
-            .output()
-            .context("cannot run ctr (package containerd)")
+        command.arg("-a").arg(&socket).args(["-n", "k8s.io"]).args(args);
+        command.output().context("cannot run ctr (package containerd)")
     };
     wait_until("containerd", std::time::Duration::from_secs(30), || {
         crate::launch::check_parts(run)?;
-        Ok(
-            (socket.exists() && ctr(&["--connect-timeout=1s", "version"])?.status.success())
-                .then_some(()),
-        )
+        Ok((socket.exists() && ctr(&["--connect-timeout=1s", "version"])?.status.success()).then_some(()))
     })?;
     let out = ctr(&["images", "import", &archive.display().to_string()])?;
     if !out.status.success() {
-        bail!(
-            "cannot import {}: {}",
-            archive.display(),
-            String::from_utf8_lossy(&out.stderr).trim()
-        );
+        bail!("cannot import {}: {}", archive.display(), String::from_utf8_lossy(&out.stderr).trim());
     }
     Ok(())
 }
@@ -90,11 +76,7 @@ pub fn import(run: &RunDir, archive: &Path) -> Result<()> {
 pub fn archive(cache: &Cache, program: &Path, file: &str, image: &str) -> Result<PathBuf> {
     let folder = cache.join("images");
     let key = file_hash(program)?;
-    let done = folder.join(format!(
-        "{}-{}.tar",
-        image.replace(['/', ':'], "_"),
-        &key[..16]
-    ));
+    let done = folder.join(format!("{}-{}.tar", image.replace(['/', ':'], "_"), &key[..16]));
     if done.is_file() {
         return Ok(done);
     }
@@ -105,27 +87,12 @@ pub fn archive(cache: &Cache, program: &Path, file: &str, image: &str) -> Result
     let context = folder.join("context");
     let _ = fs::remove_dir_all(&context);
     fs::create_dir_all(context.join("tmp"))?;
-    fs::copy(program, context.join(file))
-        .with_context(|| format!("cannot copy {}", program.display()))?;
-    let text = format!(
-        "FROM scratch\nCOPY --chmod=0755 {file} /{file}\nUSER 65532:65532\nENTRYPOINT [\"/{file}\"]\n"
-    );
+    fs::copy(program, context.join(file)).with_context(|| format!("cannot copy {}", program.display()))?;
+    let text = format!("FROM scratch\nCOPY --chmod=0755 {file} /{file}\nUSER 65532:65532\nENTRYPOINT [\"/{file}\"]\n");
     fs::write(context.join("Containerfile"), text)?;
     let part = done.with_extension("part");
     let target = format!("oci-archive:{}:{image}", part.display());
-    buildah(
-        &folder,
-        &[
-            "bud",
-            "--isolation",
-            "chroot",
-            "-f",
-            "Containerfile",
-            "-t",
-            image,
-            ".",
-        ],
-    )?;
+    buildah(&folder, &["bud", "--isolation", "chroot", "-f", "Containerfile", "-t", image, "."])?;
     buildah(&folder, &["push", image, &target])?;
     buildah(&folder, &["rmi", "--all", "--force"])?;
     fs::rename(&part, &done)?;
@@ -147,11 +114,7 @@ fn buildah(folder: &Path, args: &[&str]) -> Result<()> {
         .output()
         .context("cannot run buildah")?;
     if !out.status.success() {
-        bail!(
-            "buildah {}: {}",
-            args[0],
-            String::from_utf8_lossy(&out.stderr).trim()
-        );
+        bail!("buildah {}: {}", args[0], String::from_utf8_lossy(&out.stderr).trim());
     }
     Ok(())
 }
@@ -159,40 +122,17 @@ fn buildah(folder: &Path, args: &[&str]) -> Result<()> {
 /// The product's static release program: `$BANLIEUE_BIN`, or built here.
 fn product(cache: &Cache, progress: Progress) -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("BANLIEUE_BIN").filter(|v| !v.is_empty()) {
-        return PathBuf::from(&given)
-            .canonicalize()
-            .with_context(|| format!("BANLIEUE_BIN={}", given.display()));
+        return PathBuf::from(&given).canonicalize().with_context(|| format!("BANLIEUE_BIN={}", given.display()));
     }
-    let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .context("no checkout")?;
-    let version = Command::new("rustc")
-        .arg("-vV")
-        .current_dir(checkout)
-        .output()
-        .context("cannot run rustc")?;
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no checkout")?;
+    let version = Command::new("rustc").arg("-vV").current_dir(checkout).output().context("cannot run rustc")?;
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
-    let host = version
-        .lines()
-        .find_map(|l| l.strip_prefix("host: "))
-        .context("rustc names no host")?
-        .to_string();
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| checkout.join("target"), |t| checkout.join(t));
+    let host = version.lines().find_map(|l| l.strip_prefix("host: ")).context("rustc names no host")?.to_string();
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| checkout.join("target"), |t| checkout.join(t));
     progress.say("building the product's static release program with cargo");
     let _lock = Lock::take(&cache.join("images/cargo.lock"))?;
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
-        .args([
-            "build",
-            "--release",
-            "--locked",
-            "--package",
-            "banlieue",
-            "--bin",
-            "banlieue",
-            "--target",
-            &host,
-        ])
+        .args(["build", "--release", "--locked", "--package", "banlieue", "--bin", "banlieue", "--target", &host])
         .current_dir(checkout)
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         .stdin(Stdio::null())
@@ -206,8 +146,5 @@ fn product(cache: &Cache, progress: Progress) -> Result<PathBuf> {
 
 fn file_hash(path: &Path) -> Result<String> {
     let content = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Sha256::digest(content)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect())
+    Ok(Sha256::digest(content).iter().map(|b| format!("{b:02x}")).collect())
 }

@@ -32,40 +32,21 @@ const KERNEL_SETTINGS: [(&str, &str); 6] = [
 pub fn run(run_dir: &Path, ephemeral: bool) -> Result<()> {
     let run = RunDir::at(run_dir);
     let settings = Settings::load(&run)?;
-    let cache = run_dir
-        .parent()
-        .and_then(Path::parent)
-        .context("the box's folder is not in a cache folder")?;
+    let cache = run_dir.parent().and_then(Path::parent).context("the box's folder is not in a cache folder")?;
     for (folder, mode) in OWN_FOLDERS {
-        own_folder(folder, mode, cache)
-            .with_context(|| format!("cannot give the box its own {folder}"))?;
+        own_folder(folder, mode, cache).with_context(|| format!("cannot give the box its own {folder}"))?;
     }
     for link in ["/var/run", "/var/lock"] {
-        symlink(
-            if link == "/var/run" {
-                "/run"
-            } else {
-                "/run/lock"
-            },
-            link,
-        )?;
+        symlink(if link == "/var/run" { "/run" } else { "/run/lock" }, link)?;
     }
-    for folder in [
-        "/run/netns",
-        "/run/lock",
-        "/var/lib",
-        "/var/log",
-        "/var/tmp",
-        "/var/cache",
-    ] {
+    for folder in ["/run/netns", "/run/lock", "/var/lib", "/var/log", "/var/tmp", "/var/cache"] {
         fs::create_dir_all(folder)?;
     }
     for (setting, value) in KERNEL_SETTINGS {
         let place = Path::new("/proc/sys").join(setting);
         if place.exists() {
             let shown = run.write(&format!("kernel/{setting}"), &format!("{value}\n"))?;
-            mount_bind(&shown, &place)
-                .with_context(|| format!("cannot cover {}", place.display()))?;
+            mount_bind(&shown, &place).with_context(|| format!("cannot cover {}", place.display()))?;
         }
     }
     settings.slot().set_up_inside()?;
@@ -84,18 +65,12 @@ fn keep(run: &RunDir, ephemeral: bool) -> Result<()> {
             if ephemeral {
                 fds.push(PollFd::new(&stdin, PollFlags::IN));
             }
-            let tick = Timespec {
-                tv_sec: 0,
-                tv_nsec: 100_000_000,
-            };
+            let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
             match poll(&mut fds, Some(&tick)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            (
-                !fds[0].revents().is_empty(),
-                ephemeral && !fds[1].revents().is_empty(),
-            )
+            (!fds[0].revents().is_empty(), ephemeral && !fds[1].revents().is_empty())
         };
         if owner {
             println!("the owner has ended, and the box with it");
@@ -120,10 +95,7 @@ fn own_folder(folder: &str, mode: u32, cache: &Path) -> Result<()> {
     }
     let inside = cache.starts_with(folder);
     let flags = (OFlags::PATH | OFlags::DIRECTORY).bits().cast_signed();
-    let held = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(cache)?;
+    let held = OpenOptions::new().read(true).custom_flags(flags).open(cache)?;
     mount("tmpfs", folder, "tmpfs", MountFlags::empty(), None)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(mode))?;
     if inside {

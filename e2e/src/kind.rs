@@ -32,19 +32,11 @@ impl Kind {
 /// Fails with one line where kind cannot be used.
 pub fn require() -> Result<()> {
     if !has_program("kind") {
-        bail!(
-            "CLUSTER=kind needs the program kind (https://kind.sigs.k8s.io): install it, or use CLUSTER=local"
-        );
+        bail!("CLUSTER=kind needs the program kind (https://kind.sigs.k8s.io): install it, or use CLUSTER=local");
     }
-    let docker = Command::new("docker")
-        .arg("info")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let docker = Command::new("docker").arg("info").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !docker.is_ok_and(|s| s.success()) {
-        bail!(
-            "CLUSTER=kind needs Docker, which does not answer (docker info): start it, or use CLUSTER=local"
-        );
+        bail!("CLUSTER=kind needs Docker, which does not answer (docker info): start it, or use CLUSTER=local");
     }
     Ok(())
 }
@@ -53,22 +45,9 @@ pub fn require() -> Result<()> {
 pub fn up(cache: &Cache, options: &Options) -> Result<PathBuf> {
     require()?;
     let kubeconfig = cache.join(format!("kind-{}.kubeconfig", options.name));
-    let known = Command::new("kind")
-        .args(["get", "clusters"])
-        .output()
-        .context("cannot run kind")?;
-    if String::from_utf8_lossy(&known.stdout)
-        .lines()
-        .any(|l| l == options.name)
-    {
-        kind(&[
-            "export",
-            "kubeconfig",
-            "--name",
-            &options.name,
-            "--kubeconfig",
-            &kubeconfig.display().to_string(),
-        ])?;
+    let known = Command::new("kind").args(["get", "clusters"]).output().context("cannot run kind")?;
+    if String::from_utf8_lossy(&known.stdout).lines().any(|l| l == options.name) {
+        kind(&["export", "kubeconfig", "--name", &options.name, "--kubeconfig", &kubeconfig.display().to_string()])?;
     } else {
         let image = format!("kindest/node:{}", options.kubernetes_version()?);
         let file = kubeconfig.display().to_string();
@@ -106,22 +85,12 @@ pub fn down(cache: &Cache, name: &str) -> Result<()> {
 pub fn logs(cache: &Cache, name: &str) -> Result<PathBuf> {
     require()?;
     let folder = cache.join(format!("logs/kind-{name}"));
-    kind(&[
-        "export",
-        "logs",
-        "--name",
-        name,
-        &folder.display().to_string(),
-    ])?;
+    kind(&["export", "logs", "--name", name, &folder.display().to_string()])?;
     Ok(folder)
 }
 
 fn kind(args: &[&str]) -> Result<()> {
-    let status = Command::new("kind")
-        .args(args)
-        .stdin(Stdio::null())
-        .status()
-        .context("cannot run kind")?;
+    let status = Command::new("kind").args(args).stdin(Stdio::null()).status().context("cannot run kind")?;
     if !status.success() {
         bail!("kind {} failed (see above)", args.join(" "));
     }

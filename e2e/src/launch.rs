@@ -45,8 +45,7 @@ impl Settings {
     /// Reads them from the folder of a box.
     pub fn load(run: &RunDir) -> Result<Self> {
         let path = run.join("box.json");
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("no cluster at {}", run.path().display()))?;
+        let text = std::fs::read_to_string(&path).with_context(|| format!("no cluster at {}", run.path().display()))?;
         serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))
     }
 
@@ -102,12 +101,7 @@ pub fn sweep(cache: &Cache, except: &str) {
 }
 
 /// Makes the box and starts its parts. The API server answers to its address; nothing else is waited for yet.
-pub fn start(
-    cache: &Cache,
-    options: &Options,
-    tools: &Tools,
-    progress: Progress,
-) -> Result<(Settings, Child)> {
+pub fn start(cache: &Cache, options: &Options, tools: &Tools, progress: Progress) -> Result<(Settings, Child)> {
     let run = cache.run_dir(&options.name);
     let began = Instant::now();
     let settings = allocate(cache, &run, options, tools)?;
@@ -128,10 +122,7 @@ pub fn start(
     progress.step("box", "laid out", began);
     let first = ["etcd", "kube-apiserver", "dnsmasq"].into_iter();
     let with_node = options.node.then_some("containerd").into_iter();
-    for name in first
-        .chain(with_node)
-        .chain(settings.vcsim.then_some("vcsim"))
-    {
+    for name in first.chain(with_node).chain(settings.vcsim.then_some("vcsim")) {
         supervisor::order(&run, &format!("start {name}"))?;
     }
     if options.node {
@@ -145,12 +136,7 @@ pub fn start(
 /// Starts what needs the API server.
 pub fn start_rest(run: &RunDir, settings: &Settings) -> Result<()> {
     let rest: &[&str] = if settings.node {
-        &[
-            "kube-controller-manager",
-            "kube-scheduler",
-            "kubelet",
-            "kube-proxy",
-        ]
+        &["kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"]
     } else {
         &["kube-controller-manager", "kube-scheduler"]
     };
@@ -162,13 +148,7 @@ pub fn start_rest(run: &RunDir, settings: &Settings) -> Result<()> {
 
 /// The names of the parts that a healthy box runs.
 pub fn expected(settings: &Settings) -> Vec<&'static str> {
-    let mut names = vec![
-        "etcd",
-        "kube-apiserver",
-        "dnsmasq",
-        "kube-controller-manager",
-        "kube-scheduler",
-    ];
+    let mut names = vec!["etcd", "kube-apiserver", "dnsmasq", "kube-controller-manager", "kube-scheduler"];
     if settings.vcsim {
         names.push("vcsim");
     }
@@ -190,11 +170,7 @@ fn components(run: &RunDir, options: &Options, tools: &Tools) -> Result<Vec<Comp
         all.push(vcsim::component(run, tools)?);
     }
     if options.node {
-        all.extend([
-            node::containerd(run),
-            node::kubelet(run, tools),
-            node::proxy(run, tools),
-        ]);
+        all.extend([node::containerd(run), node::kubelet(run, tools), node::proxy(run, tools)]);
     }
     Ok(all)
 }
@@ -203,11 +179,8 @@ fn components(run: &RunDir, options: &Options, tools: &Tools) -> Result<Vec<Comp
 fn allocate(cache: &Cache, run: &RunDir, options: &Options, tools: &Tools) -> Result<Settings> {
     std::fs::create_dir_all(run.logs())?;
     let _lock = crate::files::Lock::take(&cache.join("run/slots.lock"))?;
-    let taken: Vec<u8> = cache
-        .boxes()
-        .iter()
-        .filter_map(|name| Some(Settings::load(&cache.run_dir(name)).ok()?.slot))
-        .collect();
+    let taken: Vec<u8> =
+        cache.boxes().iter().filter_map(|name| Some(Settings::load(&cache.run_dir(name)).ok()?.slot)).collect();
     let settings = Settings {
         name: options.name.clone(),
         slot: Slot::free(&taken)?.0,
@@ -229,10 +202,7 @@ pub fn check_parts(run: &RunDir) -> Result<()> {
             let log = run.log(&name);
             let text = crate::files::tail(&log, 12);
             let exit = state.last_exit.unwrap_or_default();
-            anyhow::bail!(
-                "{name} does not stay up ({exit}), see {}:\n{text}",
-                log.display()
-            );
+            anyhow::bail!("{name} does not stay up ({exit}), see {}:\n{text}", log.display());
         }
     }
     Ok(())
@@ -242,11 +212,7 @@ pub fn check_parts(run: &RunDir) -> Result<()> {
 pub fn wait_for_proxy(run: &RunDir, slot: Slot) -> Result<()> {
     crate::progress::wait_until("kube-proxy", Duration::from_secs(60), || {
         check_parts(run)?;
-        Ok(http_ok(
-            &format!("{}:{}", slot.inside(), node::PROXY_HEALTH_PORT),
-            "/healthz",
-        )
-        .then_some(()))
+        Ok(http_ok(&format!("{}:{}", slot.inside(), node::PROXY_HEALTH_PORT), "/healthz").then_some(()))
     })
 }
 
@@ -261,9 +227,7 @@ fn http_ok(address: &str, path: &str) -> bool {
     };
     let _ = stream.set_read_timeout(Some(limit));
     let mut answer = [0; 12];
-    stream
-        .write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes())
-        .is_ok()
+    stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).is_ok()
         && stream.read_exact(&mut answer).is_ok()
         && answer.ends_with(b" 200")
 }

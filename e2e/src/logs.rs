@@ -11,41 +11,22 @@ use crate::files::{Cache, tail};
 
 /// What is asked of the API server, and the file that it goes to.
 const QUESTIONS: [(&str, &[&str]); 6] = [
-    (
-        "objects.txt",
-        &[
-            "get",
-            "all,serviceaccounts,roles,rolebindings,clusterrolebindings,leases",
-            "-A",
-            "-o",
-            "wide",
-        ],
-    ),
-    (
-        "events.txt",
-        &["get", "events", "-A", "--sort-by=.lastTimestamp"],
-    ),
+    ("objects.txt", &["get", "all,serviceaccounts,roles,rolebindings,clusterrolebindings,leases", "-A", "-o", "wide"]),
+    ("events.txt", &["get", "events", "-A", "--sort-by=.lastTimestamp"]),
     ("nodes.txt", &["describe", "nodes"]),
     ("pods.txt", &["describe", "pods", "-A"]),
     ("deployments.txt", &["describe", "deployments", "-A"]),
-    (
-        "providers.yaml",
-        &["get", "providers,providerclasses", "-A", "-o", "yaml"],
-    ),
+    ("providers.yaml", &["get", "providers,providerclasses", "-A", "-o", "yaml"]),
 ];
 
 /// Copies the parts' logs, and what the API server says, into a new folder of the cache.
 pub fn collect(cluster: &Cluster) -> Result<PathBuf> {
-    let seconds = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)?
-        .as_secs();
+    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
     let folder = Cache::locate()?.join(format!("logs/{}-{seconds}", cluster.name()));
     copy(&cluster.logs_dir(), &folder)?;
     for (file, question) in QUESTIONS {
         let args = question.iter().copied().chain(["--request-timeout=5s"]);
-        let answer = cluster
-            .kubectl(args)
-            .unwrap_or_else(|error| format!("{error:#}\n"));
+        let answer = cluster.kubectl(args).unwrap_or_else(|error| format!("{error:#}\n"));
         fs::write(folder.join(file), answer)?;
     }
     Ok(folder)
@@ -62,10 +43,7 @@ pub fn tails(cluster: &Cluster, lines: usize) -> String {
         .collect();
     names.sort();
     let mut text = String::new();
-    for path in names
-        .iter()
-        .filter(|p| p.file_name().is_some_and(|n| n != "audit.log"))
-    {
+    for path in names.iter().filter(|p| p.file_name().is_some_and(|n| n != "audit.log")) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         text += &format!("==== {name}\n{}\n", tail(path, lines));
     }

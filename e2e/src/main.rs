@@ -112,31 +112,17 @@ fn run(cli: Cli) -> Result<ExitCode> {
             Tools::ensure(&cache, &options, Progress::loud())?;
         }
         Verb::Up { control_plane_only } => {
-            let options = if control_plane_only {
-                options.control_plane_only()
-            } else {
-                options
-            };
-            println!(
-                "cluster: local ({name}, Kubernetes {})",
-                options.kubernetes_version()?
-            );
+            let options = if control_plane_only { options.control_plane_only() } else { options };
+            println!("cluster: local ({name}, Kubernetes {})", options.kubernetes_version()?);
             tokio::runtime::Runtime::new()?.block_on(up(options))?;
         }
         Verb::Down { all } => {
-            let names = if all {
-                cache.boxes()
-            } else {
-                vec![name.to_string()]
-            };
+            let names = if all { cache.boxes() } else { vec![name.to_string()] };
             for name in names {
                 let start = Instant::now();
                 let was = Cluster::down(&name)?;
                 let state = if was { "down" } else { "was not there" };
-                println!(
-                    "cluster {name}: {state} ({:.2} s)",
-                    start.elapsed().as_secs_f64()
-                );
+                println!("cluster {name}: {state} ({:.2} s)", start.elapsed().as_secs_f64());
             }
         }
         Verb::Load { tag } => {
@@ -150,9 +136,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Verb::Status => {
             for (name, state) in Cluster::attach(name)?.status()? {
-                let pid = state
-                    .pid
-                    .map_or("does not run".into(), |p| format!("runs as {p} in the box"));
+                let pid = state.pid.map_or("does not run".into(), |p| format!("runs as {p} in the box"));
                 println!(
                     "{name:<26} {pid:<26} ended by itself {} times {}",
                     state.failures,
@@ -161,13 +145,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
             }
         }
         Verb::Kubectl { args } => {
-            let status = Cluster::attach(name)?
-                .kubectl_command()
-                .args(args)
-                .status()?;
-            return Ok(status
-                .code()
-                .map_or(ExitCode::FAILURE, |c| ExitCode::from(c.to_le_bytes()[0])));
+            let status = Cluster::attach(name)?.kubectl_command().args(args).status()?;
+            return Ok(status.code().map_or(ExitCode::FAILURE, |c| ExitCode::from(c.to_le_bytes()[0])));
         }
         Verb::Init { .. } => {}
     }
@@ -178,37 +157,18 @@ async fn up(options: Options) -> Result<()> {
     let start = Instant::now();
     let cluster = Cluster::start(options).await?;
     let version = cluster.client().await?.apiserver_version().await?;
-    let state = if cluster.reused {
-        "runs already"
-    } else {
-        "is up"
-    };
-    println!(
-        "cluster {} {state} ({:.1} s)",
-        cluster.name(),
-        start.elapsed().as_secs_f64()
-    );
-    println!(
-        "versions: Kubernetes {}, banlieue {}",
-        version.git_version,
-        image::VERSION
-    );
+    let state = if cluster.reused { "runs already" } else { "is up" };
+    println!("cluster {} {state} ({:.1} s)", cluster.name(), start.elapsed().as_secs_f64());
+    println!("versions: Kubernetes {}, banlieue {}", version.git_version, image::VERSION);
     if let Ok(vcsim) = cluster.vcsim() {
-        println!(
-            "vcsim: {} as {}, control {}",
-            vcsim.endpoint, vcsim.username, vcsim.control_url
-        );
+        println!("vcsim: {} as {}, control {}", vcsim.endpoint, vcsim.username, vcsim.control_url);
     }
     println!("export KUBECONFIG={}", cluster.kubeconfig_path().display());
     Ok(())
 }
 
 fn on_kind(cache: &Cache, options: &Options, verb: &Verb) -> Result<ExitCode> {
-    println!(
-        "cluster: kind ({}, Kubernetes {})",
-        options.name,
-        options.kubernetes_version()?
-    );
+    println!("cluster: kind ({}, Kubernetes {})", options.name, options.kubernetes_version()?);
     match verb {
         Verb::Up { .. } => println!("export KUBECONFIG={}", kind::up(cache, options)?.display()),
         Verb::Down { .. } => kind::down(cache, &options.name)?,

@@ -49,25 +49,8 @@ impl Slot {
 
     /// Outside: makes the pair, with its inner end in the network namespace of `pid`.
     pub fn connect(self, pid: i32) -> Result<()> {
-        ip(&[
-            "link",
-            "add",
-            &self.link(),
-            "type",
-            "veth",
-            "peer",
-            "name",
-            UPLINK,
-            "netns",
-            &pid.to_string(),
-        ])?;
-        ip(&[
-            "address",
-            "add",
-            &format!("{}/30", self.outside()),
-            "dev",
-            &self.link(),
-        ])?;
+        ip(&["link", "add", &self.link(), "type", "veth", "peer", "name", UPLINK, "netns", &pid.to_string()])?;
+        ip(&["address", "add", &format!("{}/30", self.outside()), "dev", &self.link()])?;
         ip(&["link", "set", &self.link(), "up"])
     }
 
@@ -82,59 +65,24 @@ impl Slot {
     pub fn set_up_inside(self) -> Result<()> {
         ip(&["link", "set", "lo", "up"])?;
         ip(&["link", "add", BRIDGE, "type", "bridge"])?;
-        ip(&[
-            "address",
-            "add",
-            &format!("{BRIDGE_ADDRESS}/24"),
-            "dev",
-            BRIDGE,
-        ])?;
+        ip(&["address", "add", &format!("{BRIDGE_ADDRESS}/24"), "dev", BRIDGE])?;
         ip(&["link", "set", BRIDGE, "up"])?;
-        std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")
-            .context("cannot switch IP forwarding on in the box")?;
+        std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").context("cannot switch IP forwarding on in the box")?;
         // The one network that the box has a route to is the pair to the machine: what pods send there comes back as unreachable.
-        let refuse = [
-            "rule",
-            "add",
-            "iif",
-            BRIDGE,
-            "to",
-            "10.245.0.0/16",
-            "pref",
-            "10",
-            "unreachable",
-        ];
-        ip(&refuse).context(
-            "this kernel has no policy routing, which keeps pods from reaching the machine",
-        )?;
+        let refuse = ["rule", "add", "iif", BRIDGE, "to", "10.245.0.0/16", "pref", "10", "unreachable"];
+        ip(&refuse).context("this kernel has no policy routing, which keeps pods from reaching the machine")?;
         wait_until("the link from the machine", Duration::from_secs(20), || {
-            Ok(Path::new("/proc/sys/net/ipv4/conf")
-                .join(UPLINK)
-                .exists()
-                .then_some(()))
+            Ok(Path::new("/proc/sys/net/ipv4/conf").join(UPLINK).exists().then_some(()))
         })?;
-        ip(&[
-            "address",
-            "add",
-            &format!("{}/30", self.inside()),
-            "dev",
-            UPLINK,
-        ])?;
+        ip(&["address", "add", &format!("{}/30", self.inside()), "dev", UPLINK])?;
         ip(&["link", "set", UPLINK, "up"])
     }
 }
 
 fn ip(args: &[&str]) -> Result<()> {
-    let out = Command::new("ip")
-        .args(args)
-        .output()
-        .context("cannot run ip (package iproute2)")?;
+    let out = Command::new("ip").args(args).output().context("cannot run ip (package iproute2)")?;
     if !out.status.success() {
-        bail!(
-            "ip {}: {}",
-            args.join(" "),
-            String::from_utf8_lossy(&out.stderr).trim()
-        );
+        bail!("ip {}: {}", args.join(" "), String::from_utf8_lossy(&out.stderr).trim());
     }
     Ok(())
 }

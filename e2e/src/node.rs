@@ -24,19 +24,12 @@ const CNI_FOLDERS: [&str; 3] = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cn
 
 /// The folder of the CNI plugins, where they are installed.
 pub fn cni_folder() -> Option<&'static str> {
-    CNI_FOLDERS
-        .into_iter()
-        .find(|f| Path::new(f).join("host-local").exists())
+    CNI_FOLDERS.into_iter().find(|f| Path::new(f).join("host-local").exists())
 }
 
 /// Writes what the node's parts read.
 pub fn prepare(run: &RunDir, ca: &Authority, of_box: &str, snapshotter: &str) -> Result<()> {
-    ca.server(
-        "kubelet",
-        &format!("system:node:{NODE}"),
-        &["system:nodes"],
-        &[NODE, BRIDGE_ADDRESS],
-    )?;
+    ca.server("kubelet", &format!("system:node:{NODE}"), &["system:nodes"], &[NODE, BRIDGE_ADDRESS])?;
     ca.client("proxy", "system:kube-proxy", &[])?;
     pki::kubeconfig(run, "kubelet.kubeconfig", &local_server(), "kubelet")?;
     pki::kubeconfig(run, "proxy.kubeconfig", &local_server(), "proxy")?;
@@ -49,8 +42,7 @@ pub fn prepare(run: &RunDir, ca: &Authority, of_box: &str, snapshotter: &str) ->
 
 /// containerd, apart from the system's.
 pub fn containerd(run: &RunDir) -> Component {
-    Component::new("containerd", "containerd")
-        .args(["--config".to_string(), run.arg("containerd.toml")])
+    Component::new("containerd", "containerd").args(["--config".to_string(), run.arg("containerd.toml")])
 }
 
 /// The kubelet.

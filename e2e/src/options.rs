@@ -41,10 +41,7 @@ impl Default for Options {
             node: true,
             vcsim: true,
             ephemeral: false,
-            kubernetes: std::env::var("K8S")
-                .ok()
-                .filter(|v| !v.is_empty())
-                .unwrap_or_else(|| "1.37".into()),
+            kubernetes: std::env::var("K8S").ok().filter(|v| !v.is_empty()).unwrap_or_else(|| "1.37".into()),
             audit_policy: AUDIT_METADATA.into(),
             api_server_args: Vec::new(),
             quiet: false,
@@ -55,18 +52,12 @@ impl Default for Options {
 impl Options {
     /// A cluster that stays until it is taken down.
     pub fn named(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            ..Self::default()
-        }
+        Self { name: name.into(), ..Self::default() }
     }
 
     /// A cluster that ends with this process.
     pub fn ephemeral(name: impl Into<String>) -> Self {
-        Self {
-            ephemeral: true,
-            ..Self::named(name)
-        }
+        Self { ephemeral: true, ..Self::named(name) }
     }
 
     /// Without a node: etcd, API server, controller manager and scheduler alone.

@@ -28,17 +28,13 @@ const PROGRAMS: [(&str, &str); 11] = [
 /// Whether a program is on the path, or where administrators' programs are.
 pub fn has_program(name: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin:/usr/local/sbin";
-    path.split(':')
-        .any(|folder| Path::new(folder).join(name).is_file())
+    path.split(':').any(|folder| Path::new(folder).join(name).is_file())
 }
 
 /// The packages that are missing.
 pub fn missing() -> Vec<&'static str> {
-    let mut packages: Vec<&str> = PROGRAMS
-        .iter()
-        .filter(|(program, _)| !has_program(program))
-        .map(|(_, p)| *p)
-        .collect();
+    let mut packages: Vec<&str> =
+        PROGRAMS.iter().filter(|(program, _)| !has_program(program)).map(|(_, p)| *p).collect();
     if cni_folder().is_none() {
         packages.push("containernetworking-plugins");
     }
@@ -62,10 +58,7 @@ pub fn ensure(cache: &Cache, progress: Progress) -> Result<()> {
         return Ok(());
     }
     if !can_install() {
-        bail!(
-            "install these packages (Debian's names) and start again: {}",
-            packages.join(" ")
-        );
+        bail!("install these packages (Debian's names) and start again: {}", packages.join(" "));
     }
     let start = Instant::now();
     progress.say(format!("installing with apt-get: {}", packages.join(" ")));
@@ -81,10 +74,7 @@ pub fn ensure(cache: &Cache, progress: Progress) -> Result<()> {
 }
 
 fn apt(log: &Path, args: &[&str]) -> Result<()> {
-    let out = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(log)?;
+    let out = std::fs::OpenOptions::new().create(true).append(true).open(log)?;
     let status = Command::new("apt-get")
         .args(args)
         .env("DEBIAN_FRONTEND", "noninteractive")
@@ -94,12 +84,7 @@ fn apt(log: &Path, args: &[&str]) -> Result<()> {
         .status()
         .context("cannot run apt-get")?;
     if !status.success() {
-        bail!(
-            "apt-get {} failed, see {}:\n{}",
-            args.join(" "),
-            log.display(),
-            tail(log, 8)
-        );
+        bail!("apt-get {} failed, see {}:\n{}", args.join(" "), log.display(), tail(log, 8));
     }
     Ok(())
 }

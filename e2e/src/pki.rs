@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, date_time_ymd,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    date_time_ymd,
 };
 
 use crate::files::RunDir;
@@ -29,10 +29,7 @@ pub struct Pair {
 impl Pair {
     /// The files of the certificate called `name` in the folder of a box.
     pub fn at(run: &RunDir, name: &str) -> Self {
-        Self {
-            cert: run.join(format!("pki/{name}.crt")),
-            key: run.join(format!("pki/{name}.key")),
-        }
+        Self { cert: run.join(format!("pki/{name}.crt")), key: run.join(format!("pki/{name}.key")) }
     }
 }
 
@@ -41,19 +38,13 @@ impl Authority {
     pub fn create(run: &RunDir) -> Result<Self> {
         let mut params = params("banlieue-e2e", &[], Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::CrlSign,
-            KeyUsagePurpose::DigitalSignature,
-        ];
+        params.key_usages =
+            vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate()?;
         let cert = params.self_signed(&key)?;
         run.write("pki/ca.crt", &cert.pem())?;
         run.write("pki/ca.key", &key.serialize_pem())?;
-        Ok(Self {
-            issuer: Issuer::new(params, key),
-            run: run.clone(),
-        })
+        Ok(Self { issuer: Issuer::new(params, key), run: run.clone() })
     }
 
     /// The authority that an earlier [`Authority::create`] wrote.
@@ -61,10 +52,7 @@ impl Authority {
         let mut params = params("banlieue-e2e", &[], Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::from_pem(&std::fs::read_to_string(run.join("pki/ca.key"))?)?;
-        Ok(Self {
-            issuer: Issuer::new(params, key),
-            run: run.clone(),
-        })
+        Ok(Self { issuer: Issuer::new(params, key), run: run.clone() })
     }
 
     /// A certificate for a client: user `name`, in `groups`.
@@ -74,25 +62,18 @@ impl Authority {
 
     /// A certificate for a server (and client) under `names`, which may be addresses.
     pub fn server(&self, file: &str, name: &str, groups: &[&str], names: &[&str]) -> Result<Pair> {
-        self.issue(
-            file,
-            params(name, groups, names.iter().map(|n| n.to_string()).collect())?,
-        )
+        self.issue(file, params(name, groups, names.iter().map(|n| n.to_string()).collect())?)
     }
 
     fn issue(&self, file: &str, mut params: CertificateParams) -> Result<Pair> {
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![
-            ExtendedKeyUsagePurpose::ClientAuth,
-            ExtendedKeyUsagePurpose::ServerAuth,
-        ];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
         let cert = params.signed_by(&key, &self.issuer)?;
         self.run.write(&format!("pki/{file}.crt"), &cert.pem())?;
-        self.run
-            .write(&format!("pki/{file}.key"), &key.serialize_pem())?;
+        self.run.write(&format!("pki/{file}.key"), &key.serialize_pem())?;
         Ok(Pair::at(&self.run, file))
     }
 }
@@ -104,9 +85,7 @@ fn params(name: &str, groups: &[&str], names: Vec<String>) -> Result<Certificate
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
     for group in groups {
-        params
-            .distinguished_name
-            .push(DnType::OrganizationName, *group);
+        params.distinguished_name.push(DnType::OrganizationName, *group);
     }
     Ok(params)
 }

@@ -44,11 +44,7 @@ pub struct Table {
 
 impl Table {
     fn add(&mut self, what: &'static str, verdict: Verdict, detail: impl Into<String>) {
-        self.rows.push(Row {
-            what,
-            verdict,
-            detail: detail.into(),
-        });
+        self.rows.push(Row { what, verdict, detail: detail.into() });
     }
 
     fn check(&mut self, what: &'static str, good: bool, seen: impl Into<String>, advice: &str) {
@@ -58,11 +54,7 @@ impl Table {
             false => self.add(
                 what,
                 Verdict::Missing,
-                if seen.is_empty() {
-                    advice.into()
-                } else {
-                    format!("{seen}: {advice}")
-                },
+                if seen.is_empty() { advice.into() } else { format!("{seen}: {advice}") },
             ),
         }
     }
@@ -76,16 +68,8 @@ impl Table {
     pub fn require(&self, progress: Progress) -> Result<()> {
         if self.blocked() {
             progress.say(self);
-            let rows: Vec<&str> = self
-                .rows
-                .iter()
-                .filter(|r| r.verdict == Verdict::Missing)
-                .map(|r| r.what)
-                .collect();
-            bail!(
-                "this machine lacks: {} (see `e2e preflight`)",
-                rows.join(", ")
-            );
+            let rows: Vec<&str> = self.rows.iter().filter(|r| r.verdict == Verdict::Missing).map(|r| r.what).collect();
+            bail!("this machine lacks: {} (see `e2e preflight`)", rows.join(", "));
         }
         Ok(())
     }
@@ -125,16 +109,8 @@ pub fn look(cache: &Cache, options: &Options) -> Table {
     let missing = packages::missing();
     match (missing.is_empty(), packages::can_install()) {
         (true, _) => table.add("packages", Verdict::Ok, "all there"),
-        (false, true) => table.add(
-            "packages",
-            Verdict::Note,
-            format!("apt-get will install: {}", missing.join(" ")),
-        ),
-        (false, false) => table.add(
-            "packages",
-            Verdict::Missing,
-            format!("install {}", missing.join(" ")),
-        ),
+        (false, true) => table.add("packages", Verdict::Note, format!("apt-get will install: {}", missing.join(" "))),
+        (false, false) => table.add("packages", Verdict::Missing, format!("install {}", missing.join(" "))),
     }
     let namespaces = run("unshare", &["--net", "--mount", "--pid", "--fork", "true"]);
     table.check(
@@ -146,16 +122,15 @@ pub fn look(cache: &Cache, options: &Options) -> Table {
     if options.node {
         match snapshotter(cache) {
             "overlayfs" => table.add("overlayfs", Verdict::Ok, format!("works in {}", cache.root().display())),
-            _ => table.add("overlayfs", Verdict::Note, "not in the cache folder: layers are copied (set BANLIEUE_CACHE to a folder on a disk)"),
+            _ => table.add(
+                "overlayfs",
+                Verdict::Note,
+                "not in the cache folder: layers are copied (set BANLIEUE_CACHE to a folder on a disk)",
+            ),
         }
         let group = cgroup::version();
         let seen = group.map_or("none mounted".into(), |v| format!("version {v}"));
-        table.check(
-            "cgroup",
-            group.is_some(),
-            seen,
-            "mount control groups at /sys/fs/cgroup",
-        );
+        table.check("cgroup", group.is_some(), seen, "mount control groups at /sys/fs/cgroup");
         iptables(&mut table);
     }
     go(&mut table);
@@ -169,26 +144,10 @@ pub fn snapshotter(cache: &Cache) -> &'static str {
     static FOUND: OnceLock<bool> = OnceLock::new();
     let works = *FOUND.get_or_init(|| {
         let folder = cache.join(format!("overlay-probe-{}", std::process::id()));
-        let made = ["lower", "upper", "work", "all"]
-            .iter()
-            .all(|p| fs::create_dir_all(folder.join(p)).is_ok());
+        let made = ["lower", "upper", "work", "all"].iter().all(|p| fs::create_dir_all(folder.join(p)).is_ok());
         let place = |p: &str| folder.join(p).display().to_string();
-        let how = format!(
-            "lowerdir={},upperdir={},workdir={}",
-            place("lower"),
-            place("upper"),
-            place("work")
-        );
-        let mount = [
-            "--mount",
-            "mount",
-            "-t",
-            "overlay",
-            "overlay",
-            "-o",
-            &how,
-            &place("all"),
-        ];
+        let how = format!("lowerdir={},upperdir={},workdir={}", place("lower"), place("upper"), place("work"));
+        let mount = ["--mount", "mount", "-t", "overlay", "overlay", "-o", &how, &place("all")];
         let worked = made && run("unshare", &mount).is_ok();
         let _ = fs::remove_dir_all(&folder);
         worked
@@ -213,57 +172,30 @@ fn iptables(table: &mut Table) {
 
 fn go(table: &mut Table) {
     let seen = run("go", &["env", "GOVERSION"]).unwrap_or_default();
-    let version: Vec<u32> = seen
-        .trim_start_matches("go")
-        .split('.')
-        .filter_map(|p| p.parse().ok())
-        .collect();
+    let version: Vec<u32> = seen.trim_start_matches("go").split('.').filter_map(|p| p.parse().ok()).collect();
     let good = version.len() >= 2 && (version[0], version[1]) >= (1, 26);
     let older = version.len() >= 2 && (version[0], version[1]) >= (1, 21);
     match (good, older) {
         (true, _) => table.add("go", Verdict::Ok, seen.trim()),
-        (_, true) => table.add(
-            "go",
-            Verdict::Note,
-            format!("{}: it will fetch 1.26 by itself", seen.trim()),
-        ),
-        _ => table.add(
-            "go",
-            Verdict::Missing,
-            "install Go 1.26 or newer: the cluster's programs are built with it",
-        ),
+        (_, true) => table.add("go", Verdict::Note, format!("{}: it will fetch 1.26 by itself", seen.trim())),
+        _ => table.add("go", Verdict::Missing, "install Go 1.26 or newer: the cluster's programs are built with it"),
     }
 }
 
 fn disk_and_memory(table: &mut Table, cache: &Cache, options: &Options) {
     let built = fs::read_dir(cache.join("tools")).is_ok_and(|d| {
         let name = format!("kubernetes-{}-", options.kubernetes);
-        d.flatten()
-            .any(|e| e.file_name().to_string_lossy().starts_with(&name) && e.path().is_dir())
+        d.flatten().any(|e| e.file_name().to_string_lossy().starts_with(&name) && e.path().is_dir())
     });
     let needed = if built { 2 } else { 14 };
-    let free = rustix::fs::statvfs(cache.root())
-        .map_or(0, |s| s.f_bavail.saturating_mul(s.f_frsize) >> 30);
-    let advice = format!(
-        "{needed} GB are needed{}",
-        if built { "" } else { " for the first build" }
-    );
+    let free = rustix::fs::statvfs(cache.root()).map_or(0, |s| s.f_bavail.saturating_mul(s.f_frsize) >> 30);
+    let advice = format!("{needed} GB are needed{}", if built { "" } else { " for the first build" });
     table.check("disk", free >= needed, format!("{free} GB free"), &advice);
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = info.lines().find_map(|l| {
-        l.strip_prefix("MemAvailable:")?
-            .split_whitespace()
-            .next()?
-            .parse::<u64>()
-            .ok()
-    });
+    let available =
+        info.lines().find_map(|l| l.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse::<u64>().ok());
     let megabytes = available.unwrap_or_default() / 1024;
-    table.check(
-        "memory",
-        megabytes >= 1200,
-        format!("{megabytes} MB available"),
-        "a cluster takes about 800 MB",
-    );
+    table.check("memory", megabytes >= 1200, format!("{megabytes} MB available"), "a cluster takes about 800 MB");
 }
 
 fn addresses(table: &mut Table, cache: &Cache) {
@@ -276,18 +208,12 @@ fn addresses(table: &mut Table, cache: &Cache) {
         "the path is too long for sockets: set BANLIEUE_CACHE",
     );
     match Slot::free(&[]) {
-        Ok(slot) => table.add(
-            "addresses",
-            Verdict::Ok,
-            format!("{}/30 is free", slot.outside()),
-        ),
+        Ok(slot) => table.add("addresses", Verdict::Ok, format!("{}/30 is free", slot.outside())),
         Err(error) => table.add("addresses", Verdict::Missing, format!("{error:#}")),
     }
     // The box has a network of its own, so no port of the machine is taken; only a route to its addresses could be in the way.
     let routes = run("ip", &["-4", "route", "show"]).unwrap_or_default();
-    let in_the_way = routes
-        .lines()
-        .find(|l| l.starts_with("10.245.") && !l.contains("dev bnl-"));
+    let in_the_way = routes.lines().find(|l| l.starts_with("10.245.") && !l.contains("dev bnl-"));
     table.check(
         "ports",
         in_the_way.is_none(),
@@ -297,19 +223,11 @@ fn addresses(table: &mut Table, cache: &Cache) {
 }
 
 fn run(program: &str, args: &[&str]) -> std::result::Result<String, String> {
-    let out = Command::new(program)
-        .args(args)
-        .current_dir(Path::new("/"))
-        .output()
-        .map_err(|e| format!("{program}: {e}"))?;
+    let out =
+        Command::new(program).args(args).current_dir(Path::new("/")).output().map_err(|e| format!("{program}: {e}"))?;
     if out.status.success() {
         Ok(String::from_utf8_lossy(&out.stdout).into_owned())
     } else {
-        Err(String::from_utf8_lossy(&out.stderr)
-            .trim()
-            .lines()
-            .next()
-            .unwrap_or("failed")
-            .to_string())
+        Err(String::from_utf8_lossy(&out.stderr).trim().lines().next().unwrap_or("failed").to_string())
     }
 }

@@ -28,10 +28,7 @@ impl Progress {
 
     /// `what` is in `state` after the time since `start`.
     pub fn step(&self, what: &str, state: &str, start: Instant) {
-        self.say(format!(
-            "  {what:<24} {state:<12} {:>6.1} s",
-            start.elapsed().as_secs_f64()
-        ));
+        self.say(format!("  {what:<24} {state:<12} {:>6.1} s", start.elapsed().as_secs_f64()));
     }
 }
 

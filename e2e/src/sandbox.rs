@@ -13,10 +13,7 @@ use crate::files::{RunDir, tail};
 use crate::progress::wait_until;
 
 /// How long a killed box may take to end before that is an error.
-const END_LIMIT: Timespec = Timespec {
-    tv_sec: 20,
-    tv_nsec: 0,
-};
+const END_LIMIT: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
 /// The processes of a box that the machine needs to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,11 +29,7 @@ impl Processes {
     pub fn find(run: &RunDir) -> Self {
         let mut found = Self::default();
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let Some(pid) = entry
-                .file_name()
-                .to_str()
-                .and_then(|n| n.parse::<i32>().ok())
-            else {
+            let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else {
                 continue;
             };
             let Ok(line) = fs::read(entry.path().join("cmdline")) else {
@@ -65,15 +58,7 @@ impl Processes {
 pub fn spawn(run: &RunDir, ephemeral: bool) -> Result<Child> {
     let log = File::create(run.log("init"))?;
     let mut command = Command::new("setsid");
-    command.args([
-        "unshare",
-        "--net",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--mount-proc",
-        "--kill-child",
-    ]);
+    command.args(["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]);
     command.arg(own_program()?).arg("init");
     if ephemeral {
         command.arg("--ephemeral");
@@ -82,11 +67,7 @@ pub fn spawn(run: &RunDir, ephemeral: bool) -> Result<Child> {
         .arg("--run-dir")
         .arg(run.path())
         .current_dir("/")
-        .stdin(if ephemeral {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        })
+        .stdin(if ephemeral { Stdio::piped() } else { Stdio::null() })
         .stdout(log.try_clone()?)
         .stderr(log)
         .spawn()
@@ -111,10 +92,7 @@ pub fn wait_for_orders(run: &RunDir, child: &mut Child) -> Result<()> {
 
 fn check_alive(run: &RunDir, child: &mut Child) -> Result<()> {
     if let Some(status) = child.try_wait()? {
-        bail!(
-            "the box ended at once ({status}):\n{}",
-            tail(&run.log("init"), 10)
-        );
+        bail!("the box ended at once ({status}):\n{}", tail(&run.log("init"), 10));
     }
     Ok(())
 }
@@ -123,35 +101,23 @@ fn check_alive(run: &RunDir, child: &mut Child) -> Result<()> {
 pub fn kill(run: &RunDir) -> Result<()> {
     let found = Processes::find(run);
     // The first process, then what waits for it: `unshare` alone is there for a moment at the start.
-    for pid in [found.init, found.outer]
-        .into_iter()
-        .flatten()
-        .filter_map(Pid::from_raw)
-    {
+    for pid in [found.init, found.outer].into_iter().flatten().filter_map(Pid::from_raw) {
         let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
             continue;
         };
         let _ = kill_process(pid, Signal::KILL);
         let mut fds = [PollFd::new(&handle, PollFlags::IN)];
         if poll(&mut fds, Some(&END_LIMIT))? == 0 {
-            bail!(
-                "the box's process {} does not end after SIGKILL",
-                pid.as_raw_nonzero()
-            );
+            bail!("the box's process {} does not end after SIGKILL", pid.as_raw_nonzero());
         }
     }
     // A first process that `unshare` forked after the look above dies with it; see that it did.
-    wait_until("the end of the box", Duration::from_secs(5), || {
-        Ok((!Processes::find(run).any()).then_some(()))
-    })
+    wait_until("the end of the box", Duration::from_secs(5), || Ok((!Processes::find(run).any()).then_some(())))
 }
 
 /// The program that has the `init` verb: this one, or the one beside a test's program.
 fn own_program() -> Result<PathBuf> {
-    let named = ["BANLIEUE_E2E_BIN", "CARGO_BIN_EXE_e2e"]
-        .into_iter()
-        .find_map(std::env::var_os)
-        .map(PathBuf::from);
+    let named = ["BANLIEUE_E2E_BIN", "CARGO_BIN_EXE_e2e"].into_iter().find_map(std::env::var_os).map(PathBuf::from);
     if let Some(path) = named {
         return Ok(path);
     }
@@ -159,11 +125,6 @@ fn own_program() -> Result<PathBuf> {
     if this.file_name().is_some_and(|n| n == "e2e") {
         return Ok(this);
     }
-    let beside = this
-        .ancestors()
-        .skip(1)
-        .take(2)
-        .map(|folder| folder.join("e2e"))
-        .find(|p| p.is_file());
+    let beside = this.ancestors().skip(1).take(2).map(|folder| folder.join("e2e")).find(|p| p.is_file());
     beside.context("the e2e program is not built: cargo build -p banlieue-e2e")
 }

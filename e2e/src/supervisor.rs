@@ -49,22 +49,15 @@ pub struct Supervisor {
 impl Supervisor {
     /// No parts yet.
     pub fn new(run: RunDir) -> Self {
-        Self {
-            run,
-            parts: BTreeMap::new(),
-        }
+        Self { run, parts: BTreeMap::new() }
     }
 
     /// Collects what has ended, and starts again what should run.
     pub fn tick(&mut self) {
         self.reap();
         let now = Instant::now();
-        let due: Vec<String> = self
-            .parts
-            .iter()
-            .filter(|(_, p)| p.again_at.is_some_and(|t| t <= now))
-            .map(|(n, _)| n.clone())
-            .collect();
+        let due: Vec<String> =
+            self.parts.iter().filter(|(_, p)| p.again_at.is_some_and(|t| t <= now)).map(|(n, _)| n.clone()).collect();
         for name in due {
             if let Err(error) = self.start(&name) {
                 println!("{name}: {error:#}");
@@ -92,13 +85,7 @@ impl Supervisor {
         match words[..] {
             ["status"] => {
                 self.reap();
-                Ok(serde_json::to_string(
-                    &self
-                        .parts
-                        .iter()
-                        .map(|(n, p)| (n, &p.state))
-                        .collect::<BTreeMap<_, _>>(),
-                )?)
+                Ok(serde_json::to_string(&self.parts.iter().map(|(n, p)| (n, &p.state)).collect::<BTreeMap<_, _>>())?)
             }
             ["start", name] => self.start(name).map(|()| String::new()),
             ["stop", name] => self.stop(name).map(|()| String::new()),
@@ -115,18 +102,12 @@ impl Supervisor {
             return Ok(());
         }
         let spec = Component::load(&self.run, name)?;
-        let log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.run.log(name))?;
+        let log = OpenOptions::new().create(true).append(true).open(self.run.log(name))?;
         let path = std::env::var("PATH").unwrap_or_default();
         let child = Command::new(&spec.program)
             .args(&spec.args)
             .env_clear()
-            .env(
-                "PATH",
-                format!("{path}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-            )
+            .env("PATH", format!("{path}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
             .env("HOME", "/tmp")
             .envs(&spec.env)
             .stdin(Stdio::null())
@@ -141,10 +122,7 @@ impl Supervisor {
     }
 
     fn stop(&mut self, name: &str) -> Result<()> {
-        let part = self
-            .parts
-            .get_mut(name)
-            .ok_or_else(|| anyhow!("{name} was never started"))?;
+        let part = self.parts.get_mut(name).ok_or_else(|| anyhow!("{name} was never started"))?;
         part.state.wanted = false;
         part.again_at = None;
         let asked = Instant::now();
@@ -152,11 +130,7 @@ impl Supervisor {
         while let Some(pid) = self.pid(name) {
             let _ = kill_process(pid, signal);
             let _ = kill_process(pid, Signal::CONT);
-            let limit = if signal == Signal::TERM {
-                GRACE
-            } else {
-                Duration::from_secs(60)
-            };
+            let limit = if signal == Signal::TERM { GRACE } else { Duration::from_secs(60) };
             while self.pid(name).is_some() && asked.elapsed() < limit {
                 std::thread::sleep(Duration::from_millis(5));
                 self.reap();
@@ -172,9 +146,7 @@ impl Supervisor {
 
     fn signal(&mut self, name: &str, number: i32) -> Result<()> {
         let signal = Signal::from_named_raw(number).ok_or_else(|| anyhow!("no signal {number}"))?;
-        let pid = self
-            .pid(name)
-            .ok_or_else(|| anyhow!("{name} does not run"))?;
+        let pid = self.pid(name).ok_or_else(|| anyhow!("{name} does not run"))?;
         kill_process(pid, signal)?;
         Ok(())
     }
@@ -187,11 +159,7 @@ impl Supervisor {
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = waitpid(None, WaitOptions::NOHANG) {
             let raw = pid.as_raw_nonzero().get();
-            let Some((name, part)) = self
-                .parts
-                .iter_mut()
-                .find(|(_, p)| p.state.pid == Some(raw))
-            else {
+            let Some((name, part)) = self.parts.iter_mut().find(|(_, p)| p.state.pid == Some(raw)) else {
                 continue;
             };
             let how = match (status.exit_status(), status.terminating_signal()) {
@@ -213,8 +181,8 @@ impl Supervisor {
 /// Sends one order to the box at `run` and returns the answer.
 pub fn order(run: &RunDir, order: &str) -> Result<String> {
     let socket = run.control_socket();
-    let mut stream = UnixStream::connect(&socket)
-        .with_context(|| format!("no cluster answers at {}", socket.display()))?;
+    let mut stream =
+        UnixStream::connect(&socket).with_context(|| format!("no cluster answers at {}", socket.display()))?;
     stream.set_read_timeout(Some(GRACE + Duration::from_secs(70)))?;
     stream.write_all(format!("{order}\n").as_bytes())?;
     let mut answer = String::new();

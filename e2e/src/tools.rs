@@ -15,14 +15,8 @@ use crate::files::{Cache, Lock, tail};
 use crate::options::Options;
 use crate::progress::Progress;
 
-const KUBERNETES_PROGRAMS: [&str; 6] = [
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "kubelet",
-    "kube-proxy",
-    "kubectl",
-];
+const KUBERNETES_PROGRAMS: [&str; 6] =
+    ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"];
 
 /// Where the programs are.
 #[derive(Clone, Debug)]
@@ -48,69 +42,43 @@ impl Tools {
     pub fn ensure(cache: &Cache, options: &Options, progress: Progress) -> Result<Self> {
         let kubernetes = kubernetes_module(options)?.ensure(cache, progress)?;
         let etcd = Module::new("etcd", &["go.etcd.io/etcd/server/v3"]).ensure(cache, progress)?;
-        let pause = Module::new("pause", &["."])
-            .ensure(cache, progress)?
-            .join("pause");
+        let pause = Module::new("pause", &["."]).ensure(cache, progress)?.join("pause");
         let simulator = Module::new("vcsim", &["."]);
         let vcsim = if !options.vcsim {
             None
         } else if simulator.folder.join("main.go").is_file() {
             Some(simulator.ensure(cache, progress)?.join("vcsim"))
         } else {
-            progress.say(
-                "vcsim: no main.go in e2e/tools/vcsim, so there is no simulator in this cluster",
-            );
+            progress.say("vcsim: no main.go in e2e/tools/vcsim, so there is no simulator in this cluster");
             None
         };
         // The etcd program's package is called `v3` after its module path: `server` is the file.
         let etcd = etcd.join("server");
-        Ok(Self {
-            kubernetes,
-            etcd,
-            pause,
-            vcsim,
-        })
+        Ok(Self { kubernetes, etcd, pause, vcsim })
     }
 
     /// The path of one program, as an argument. `KUBEBUILDER_ASSETS` wins for what it holds of the control plane.
     pub fn program(&self, name: &str) -> String {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS").filter(|v| !v.is_empty());
-        let asset = assets
-            .map(|folder| PathBuf::from(folder).join(name))
-            .filter(|p| p.is_file());
+        let asset = assets.map(|folder| PathBuf::from(folder).join(name)).filter(|p| p.is_file());
         let built = || {
-            if name == "etcd" {
-                self.etcd.clone()
-            } else {
-                self.kubernetes.join(name)
-            }
+            if name == "etcd" { self.etcd.clone() } else { self.kubernetes.join(name) }
         };
         asset.unwrap_or_else(built).display().to_string()
     }
 
     /// What tells two sets of programs apart.
     pub fn key(&self) -> String {
-        format!(
-            "{} {} {:?}",
-            self.program("kube-apiserver"),
-            self.program("etcd"),
-            self.vcsim
-        )
+        format!("{} {} {:?}", self.program("kube-apiserver"), self.program("etcd"), self.vcsim)
     }
 }
 
 fn kubernetes_module(options: &Options) -> Result<Module> {
     let version = options.kubernetes_version()?;
-    let packages: Vec<String> = KUBERNETES_PROGRAMS
-        .iter()
-        .map(|p| format!("k8s.io/kubernetes/cmd/{p}"))
-        .collect();
+    let packages: Vec<String> = KUBERNETES_PROGRAMS.iter().map(|p| format!("k8s.io/kubernetes/cmd/{p}")).collect();
     let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
     let mut module = Module::new(&format!("kubernetes-{}", options.kubernetes), &packages);
-    let (major, minor) = options
-        .kubernetes
-        .split_once('.')
-        .context("a Kubernetes line is MAJOR.MINOR")?;
+    let (major, minor) = options.kubernetes.split_once('.').context("a Kubernetes line is MAJOR.MINOR")?;
     let set = |name: &str, value: &str| format!(" -X k8s.io/component-base/version.{name}={value}");
     module.ldflags += &set("gitVersion", version);
     module.ldflags += &set("gitMajor", major);
@@ -123,9 +91,7 @@ impl Module {
     fn new(name: &str, packages: &[&str]) -> Self {
         Self {
             name: name.into(),
-            folder: Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tools")
-                .join(name),
+            folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("tools").join(name),
             ldflags: "-s -w".into(),
             packages: packages.iter().map(|p| p.to_string()).collect(),
         }
@@ -141,9 +107,7 @@ impl Module {
             .map(|e| e.path())
             .filter(|p| {
                 let name = p.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-                (name.ends_with(".go") && !name.ends_with("_test.go"))
-                    || name == "go.mod"
-                    || name == "go.sum"
+                (name.ends_with(".go") && !name.ends_with("_test.go")) || name == "go.mod" || name == "go.sum"
             })
             .collect();
         files.sort();
@@ -151,12 +115,7 @@ impl Module {
             hash.update(file.file_name().unwrap_or_default().as_encoded_bytes());
             hash.update(fs::read(&file)?);
         }
-        Ok(hash
-            .finalize()
-            .iter()
-            .take(8)
-            .map(|b| format!("{b:02x}"))
-            .collect())
+        Ok(hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect())
     }
 
     fn ensure(&self, cache: &Cache, progress: Progress) -> Result<PathBuf> {
@@ -177,10 +136,7 @@ impl Module {
         let part = built.with_extension("part");
         let _ = fs::remove_dir_all(&part);
         fs::create_dir_all(&part)?;
-        progress.say(format!(
-            "{}: building with go (once; kept in the cache)",
-            self.name
-        ));
+        progress.say(format!("{}: building with go (once; kept in the cache)", self.name));
         let log = built.with_extension("log");
         let mut command = Command::new("go");
         let output = if self.packages == ["."] {
@@ -191,14 +147,7 @@ impl Module {
             format!("{}/", part.display())
         };
         let mut child = command
-            .args([
-                "build",
-                "-v",
-                "-trimpath",
-                "-buildvcs=false",
-                &format!("-ldflags={}", self.ldflags),
-                "-o",
-            ])
+            .args(["build", "-v", "-trimpath", "-buildvcs=false", &format!("-ldflags={}", self.ldflags), "-o"])
             .arg(output)
             .args(&self.packages)
             .current_dir(&self.folder)
@@ -227,22 +176,13 @@ impl Module {
             }
             if said.elapsed() > Duration::from_secs(5) {
                 said = Instant::now();
-                progress.step(
-                    &self.name,
-                    &format!("{} steps", lines.load(Ordering::Relaxed)),
-                    started,
-                );
+                progress.step(&self.name, &format!("{} steps", lines.load(Ordering::Relaxed)), started);
             }
             std::thread::sleep(Duration::from_millis(50));
         };
         let _ = reader.map(std::thread::JoinHandle::join);
         if !status.success() {
-            bail!(
-                "building {} failed ({}):\n{}",
-                self.name,
-                log.display(),
-                tail(&log, 15)
-            );
+            bail!("building {} failed ({}):\n{}", self.name, log.display(), tail(&log, 15));
         }
         fs::rename(&part, built)?;
         progress.step(&self.name, "built", started);

@@ -30,11 +30,7 @@ pub struct Model {
 
 impl Default for Model {
     fn default() -> Self {
-        Self {
-            datacenters: 1,
-            clusters: 1,
-            hosts: 3,
-        }
+        Self { datacenters: 1, clusters: 1, hosts: 3 }
     }
 }
 
@@ -62,44 +58,17 @@ pub struct Vcsim {
 /// The simulator's certificate: one for all that run in the box.
 pub fn prepare(ca: &Authority, slot: Slot) -> Result<Pair> {
     let wild = format!("*.{HOST}");
-    ca.server(
-        "vcsim",
-        HOST,
-        &[],
-        &[
-            HOST,
-            &wild,
-            "localhost",
-            "127.0.0.1",
-            BRIDGE_ADDRESS,
-            &slot.inside(),
-        ],
-    )
+    ca.server("vcsim", HOST, &[], &[HOST, &wild, "localhost", "127.0.0.1", BRIDGE_ADDRESS, &slot.inside()])
 }
 
 /// The simulator that every box has.
 pub fn component(run: &RunDir, tools: &Tools) -> Result<Component> {
-    let program = tools
-        .vcsim
-        .as_ref()
-        .context("the simulator is not there: e2e/tools/vcsim has no main.go")?;
-    Ok(component_with(
-        run,
-        &program.display().to_string(),
-        None,
-        PORT,
-        Model::default(),
-    ))
+    let program = tools.vcsim.as_ref().context("the simulator is not there: e2e/tools/vcsim has no main.go")?;
+    Ok(component_with(run, &program.display().to_string(), None, PORT, Model::default()))
 }
 
 /// A simulator with a name of its own: SOAP on `port`, control on the port after it.
-pub fn component_with(
-    run: &RunDir,
-    program: &str,
-    name: Option<&str>,
-    port: u16,
-    model: Model,
-) -> Component {
+pub fn component_with(run: &RunDir, program: &str, name: Option<&str>, port: u16, model: Model) -> Component {
     let pair = Pair::at(run, "vcsim");
     Component::new(part_name(name), program).args([
         format!("--listen=0.0.0.0:{port}"),
