@@ -3,6 +3,7 @@
 //! [`crds`] is what is installed. Do not use `Provider::crd()` in its place: the derived schema says `nullable` on every
 //! optional field, which stores explicit nulls and makes defaults vanish.
 #![allow(unreachable_pub, reason = "KubeSchema copies each struct, with its visibility, into a function")]
+#![allow(clippy::duplicated_attributes, reason = "printer columns share a priority")]
 
 pub mod backend;
 pub mod class;

@@ -29,9 +29,7 @@ pub struct Resources {
 const NOT_A_QUANTITY: &str = "every value is a quantity, such as 100m or 64Mi";
 
 fn quantities(field: &str) -> String {
-    format!(
-        "!has(self.{field}) || self.{field}.all(k, type(self.{field}[k]) == int || isQuantity(string(self.{field}[k])))"
-    )
+    format!("!has(self.{field}) || self.{field}.all(k, isQuantity(string(self.{field}[k])))")
 }
 
 /// Bounded on both sides, or the rule does not fit into the API server's cost budget.
