@@ -49,13 +49,16 @@ $(CARGO_DENY):
 	  $(CARGO) install --locked --root $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION) cargo-deny@$(CARGO_DENY_VERSION)
 
 ##@ Build
-.PHONY: build fmt
+.PHONY: build fmt image size
 build: ## The debug build of everything
 	$(CARGO) build --workspace --locked
 fmt: ## Format the code
 	$(CARGO) fmt --all
 
--include e2e/cluster.mk
+image: ## The static program and its image as an OCI archive; prints where they are
+	@$(E2E) image
+size: ## The size of the stripped release program
+	@$(E2E) image | grep '^program:'
 
 ##@ Help
 .PHONY: help
@@ -63,3 +66,6 @@ help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ The local cluster
+include e2e/cluster.mk

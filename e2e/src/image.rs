@@ -120,7 +120,7 @@ fn buildah(folder: &Path, args: &[&str]) -> Result<()> {
 }
 
 /// The product's static release program: `$BANLIEUE_BIN`, or built here.
-fn product(cache: &Cache, progress: Progress) -> Result<PathBuf> {
+pub fn product(cache: &Cache, progress: Progress) -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("BANLIEUE_BIN").filter(|v| !v.is_empty()) {
         return PathBuf::from(&given).canonicalize().with_context(|| format!("BANLIEUE_BIN={}", given.display()));
     }

@@ -21,6 +21,7 @@ pub mod cgroup;
 pub mod cluster;
 pub mod component;
 pub mod control_plane;
+pub mod demo;
 pub mod files;
 pub mod image;
 pub mod init;

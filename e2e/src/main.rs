@@ -10,7 +10,7 @@ use banlieue_e2e::files::Cache;
 use banlieue_e2e::kind::{self, Kind};
 use banlieue_e2e::progress::Progress;
 use banlieue_e2e::tools::Tools;
-use banlieue_e2e::{Options, image, init, logs, packages, preflight};
+use banlieue_e2e::{Options, demo, image, init, logs, packages, preflight};
 use clap::{Parser, Subcommand};
 
 /// A real Kubernetes cluster on this machine: no container registry, no Docker.
@@ -52,6 +52,10 @@ enum Verb {
         #[arg(long)]
         tag: Vec<String>,
     },
+    /// Build the product's static program and its image; print where they are and how big.
+    Image,
+    /// Bring up a cluster with the product and two backends on it.
+    Demo,
     /// Show the last lines of each log, and put everything into one folder.
     Logs {
         /// How many lines.
@@ -129,6 +133,15 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let image = Cluster::attach(name)?.load_image(&tag, Progress::loud())?;
             println!("{image}");
         }
+        Verb::Image => {
+            let program = image::product(&cache, Progress::loud())?;
+            let bytes = std::fs::metadata(&program)?.len();
+            println!("program: {} ({:.1} MB)", program.display(), bytes as f64 / 1e6);
+            for archive in image::archives(&cache, &[], Progress::loud())? {
+                println!("image: {} ({}:{})", archive.display(), image::REPOSITORY, image::VERSION);
+            }
+        }
+        Verb::Demo => tokio::runtime::Runtime::new()?.block_on(demo::run(Progress::loud()))?,
         Verb::Logs { lines } => {
             let cluster = Cluster::attach(name)?;
             print!("{}", logs::tails(&cluster, lines));

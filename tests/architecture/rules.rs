@@ -30,7 +30,7 @@ const MOST_LINES_OF_TESTS: usize = 600;
 
 /// One broken rule.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(crate) struct Fault {
     file: String,
     line: usize,
     what: String,
@@ -43,7 +43,7 @@ impl fmt::Display for Fault {
 }
 
 /// Checks one file of the product: `file` is its path below `src`.
-pub fn check(file: &str, text: &str) -> Vec<Fault> {
+pub(crate) fn check(file: &str, text: &str) -> Vec<Fault> {
     let fault = |line: usize, what: String| Fault { file: file.into(), line, what };
     let names = match tokens::named(file, text) {
         Ok(names) => names,
@@ -105,7 +105,7 @@ fn starts_with(path: &str, prefix: &str) -> bool {
 }
 
 /// Checks the length and the name of any file; `tests` where the whole folder is tests.
-pub fn check_shape(file: &str, text: &str, tests: bool) -> Vec<Fault> {
+pub(crate) fn check_shape(file: &str, text: &str, tests: bool) -> Vec<Fault> {
     let mut faults = Vec::new();
     let most =
         if tests || file.contains("tests/") || file.ends_with("tests.rs") { MOST_LINES_OF_TESTS } else { MOST_LINES };

@@ -4,17 +4,17 @@ use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 
 /// A path that a file names.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Named {
+pub(crate) struct Named {
     /// The line it stands in.
-    pub line: usize,
+    pub(crate) line: usize,
     /// Its parts: from the root of this crate where `own`, as written otherwise. A glob ends in `*`.
-    pub path: Vec<String>,
+    pub(crate) path: Vec<String>,
     /// Whether it lies in this crate.
-    pub own: bool,
+    pub(crate) own: bool,
 }
 
 /// Every path named in `file` (its path below `src`), and the words `async` and `await` as paths of one part.
-pub fn named(file: &str, text: &str) -> Result<Vec<Named>, String> {
+pub(crate) fn named(file: &str, text: &str) -> Result<Vec<Named>, String> {
     let stream: TokenStream = text.parse().map_err(|e| format!("cannot be read: {e}"))?;
     let mut reader = Reader { module: module(file), found: Vec::new() };
     reader.block(stream);

@@ -1,0 +1,121 @@
+//! The API server's own record of who did what, and when.
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+/// One answered request.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Entry {
+    /// What was asked.
+    pub(crate) verb: String,
+    /// The path and query.
+    #[serde(rename = "requestURI")]
+    pub(crate) uri: String,
+    /// Who asked.
+    pub(crate) user: User,
+    /// What it was about, where it was about an object.
+    pub(crate) object_ref: Option<ObjectRef>,
+    /// What was answered.
+    pub(crate) response_status: Option<Status>,
+    /// When it came in.
+    pub(crate) request_received_timestamp: DateTime<Utc>,
+    /// When it was answered.
+    pub(crate) stage_timestamp: DateTime<Utc>,
+    stage: String,
+}
+
+/// Who.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct User {
+    /// The name.
+    pub(crate) username: String,
+}
+
+/// What.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ObjectRef {
+    /// The plural of its kind.
+    pub(crate) resource: String,
+    /// Its namespace.
+    pub(crate) namespace: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// The part of it.
+    pub(crate) subresource: String,
+}
+
+/// How.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Status {
+    /// The HTTP status.
+    #[serde(default)]
+    pub(crate) code: u16,
+}
+
+impl Entry {
+    /// Whether it could change something and was not a dry run.
+    pub(crate) fn writes(&self) -> bool {
+        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+            && !self.uri.contains("dryRun=")
+    }
+
+    /// The plural of the kind it was about.
+    pub(crate) fn resource(&self) -> &str {
+        self.object_ref.as_ref().map_or("", |o| &o.resource)
+    }
+
+    /// The status it was answered with.
+    pub(crate) fn code(&self) -> u16 {
+        self.response_status.as_ref().map_or(0, |s| s.code)
+    }
+
+    /// Whether a role of ours asked.
+    pub(crate) fn ours(&self) -> bool {
+        let account = self.user.username.strip_prefix("system:serviceaccount:").and_then(|a| a.split_once(':'));
+        account.is_some_and(|(_, name)| name.starts_with("banlieue-"))
+    }
+
+    /// In one line.
+    pub(crate) fn line(&self) -> String {
+        format!("{} {} {} {} -> {}", self.stage_timestamp, self.user.username, self.verb, self.uri, self.code())
+    }
+}
+
+/// The log, read from some point on.
+pub(crate) struct Log {
+    path: PathBuf,
+    from: u64,
+}
+
+impl Log {
+    /// All of it.
+    pub(crate) fn whole(path: PathBuf) -> Self {
+        Log { path, from: 0 }
+    }
+
+    /// What is written from now on.
+    pub(crate) fn from_now(path: PathBuf) -> Result<Self> {
+        let from = std::fs::metadata(&path).with_context(|| format!("{}", path.display()))?.len();
+        Ok(Log { path, from })
+    }
+
+    /// The answered requests since.
+    pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.from))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        // The last line may be half written.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let entries = whole
+            .lines()
+            .filter(|l| !l.is_empty())
+            .map(|l| serde_json::from_str::<Entry>(l).with_context(|| l.to_string()));
+        entries.filter(|e| e.as_ref().map_or(true, |e| e.stage == "ResponseComplete")).collect()
+    }
+}

@@ -1,0 +1,68 @@
+//! The main job on a real cluster: a `Provider` becomes five objects and a pod that logs in; deleted, it leaves nothing.
+//!
+//! One cluster serves the whole suite, started when the first test needs it and ended at the end. The product is installed by its own
+//! installer and every role runs under its own ServiceAccount. Most tests run beside each other, each in namespaces of its own; those
+//! that stop the operator or measure something run alone. After a failure the logs of every component are in one folder.
+//!
+//! A test is an `async fn(&Stage) -> Result<()>`. It waits for conditions ([`watch`]), never for time.
+mod audit;
+mod backend;
+mod figures;
+mod input;
+mod install;
+mod lab;
+mod place;
+mod removal;
+mod rights;
+mod shape;
+mod stage;
+mod watch;
+mod workload;
+
+use lab::{Lab, Manner};
+use libtest_mimic::Trial;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// `tests!(lab, Beside: module::test, …)`: trials named as their functions.
+macro_rules! tests {
+    ($lab:expr, $manner:ident: $($module:ident::$name:ident),* $(,)?) => {
+        vec![$($lab.trial(Manner::$manner, concat!(stringify!($module), "::", stringify!($name)), $module::$name)),*]
+    };
+}
+
+fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
+    let mut all = tests!(lab, Beside:
+        shape::five_objects_in_the_install_namespace,
+        shape::five_objects_in_another_namespace,
+        shape::two_writers_of_one_status_never_meet,
+        backend::a_simulated_vcenter_becomes_ready,
+        backend::an_unreachable_backend_keeps_the_contract,
+        backend::a_wrong_password_is_said_and_not_repeated,
+        removal::nothing_is_left,
+        removal::nothing_is_left_in_a_workload_namespace,
+        removal::a_provider_without_a_class_can_be_deleted,
+        rights::a_pod_reads_one_secret_and_writes_one_status,
+        rights::the_operator_cannot_escalate,
+        input::a_class_that_is_not_there,
+        input::an_endpoint_with_a_password,
+        input::a_kubeconfig_that_is_not_there,
+        input::an_api_server_that_does_not_answer,
+    );
+    all.extend(tests!(lab, Alone:
+        removal::what_was_deleted_while_the_operator_was_away,
+        install::a_second_run_changes_nothing,
+        figures::five_objects_within_100_ms,
+        figures::ten_providers_within_30_mb,
+        figures::no_write_at_rest,
+    ));
+    all
+}
+
+fn main() -> ExitCode {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let lab = Arc::new(Lab::new());
+    let conclusion = libtest_mimic::run(&arguments, trials(&lab));
+    lab.end(conclusion.has_failed());
+    conclusion.exit_code()
+}

@@ -1,0 +1,108 @@
+//! [`Stage`]: a cluster with the product installed on it.
+use crate::watch;
+use anyhow::{Context, Result, ensure};
+use banlieue::k8s::manifests::names;
+use banlieue_e2e::files::Cache;
+use banlieue_e2e::progress::Progress;
+use banlieue_e2e::{Cluster, Options, image, logs};
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::{Api, Client};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A cluster, and the product on it, installed by its own installer.
+pub(crate) struct Stage {
+    /// The cluster.
+    pub(crate) cluster: Cluster,
+    /// The administrator's client: it may do everything, so it proves nothing about rights.
+    pub(crate) client: Client,
+    /// The released program.
+    program: PathBuf,
+}
+
+impl Stage {
+    /// Cluster up, image loaded, `bootstrap operator` run, both roles available.
+    pub(crate) async fn start() -> Result<Self> {
+        let progress = Progress::loud();
+        let cluster = Cluster::start(Options::ephemeral(format!("main-job-{}", std::process::id()))).await?;
+        let made = async {
+            cluster.load_image(&[], progress)?;
+            Ok((image::product(&Cache::locate()?, Progress::quiet())?, cluster.client().await?))
+        };
+        let (program, client) = made.await.or_else(|error| failed(&cluster, error))?;
+        let stage = Stage { cluster, client, program };
+        match stage.install().await {
+            Ok(()) => Ok(stage),
+            Err(error) => failed(&stage.cluster, error),
+        }
+    }
+
+    async fn install(&self) -> Result<()> {
+        let done = self.bootstrap()?;
+        ensure!(done.status.success(), "bootstrap operator failed:\n{}", text(&done));
+        let api: Api<Deployment> = Api::namespaced(self.client.clone(), names::DEFAULT_NAMESPACE);
+        for role in [names::OPERATOR, names::CONTROLLER] {
+            watch::see(&api, role, "is available", Duration::from_secs(60), available).await?;
+        }
+        Ok(())
+    }
+
+    /// The product's program with arguments, and with no cluster to find by itself.
+    pub(crate) fn banlieue<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(args).stdin(Stdio::null()).env_remove("KUBECONFIG").env("HOME", "/nonexistent");
+        command.env_remove("KUBERNETES_SERVICE_HOST").env("NO_PROXY", "*");
+        command
+    }
+
+    /// `bootstrap operator` as a person runs it.
+    pub(crate) fn bootstrap(&self) -> Result<Output> {
+        let mut command = self.banlieue(["bootstrap", "operator", "--registry", registry()]);
+        command.env("KUBECONFIG", self.cluster.kubeconfig_path()).output().context("cannot run the program")
+    }
+
+    /// Ends the cluster. After a failure everything it wrote is copied out first.
+    pub(crate) fn end(self: Arc<Self>, failed: bool) {
+        if failed {
+            eprintln!("{}", collected(&self.cluster));
+        }
+        if let Some(stage) = Arc::into_inner(self)
+            && let Err(error) = stage.cluster.shut_down()
+        {
+            eprintln!("the cluster is not wholly down: {error:#}");
+        }
+    }
+}
+
+/// Copies out all that the cluster wrote, and says where it is.
+fn collected(cluster: &Cluster) -> String {
+    match logs::collect(cluster) {
+        Ok(folder) => format!("logs of every component, objects and Events: {}", folder.display()),
+        Err(error) => format!("the logs could not be collected: {error:#}"),
+    }
+}
+
+fn failed<T>(cluster: &Cluster, error: anyhow::Error) -> Result<T> {
+    Err(error.context(collected(cluster)))
+}
+
+/// What `--registry` is for an image that only the node has.
+pub(crate) fn registry() -> &'static str {
+    image::REPOSITORY.rsplit_once('/').map_or("", |(registry, _)| registry)
+}
+
+/// Whether a Deployment has rolled out and its pods are available.
+pub(crate) fn available(deployment: &Deployment) -> bool {
+    let status = deployment.status.clone().unwrap_or_default();
+    let wanted = deployment.spec.replicas.unwrap_or(1);
+    status.observed_generation == deployment.metadata.generation
+        && status.updated_replicas.unwrap_or(0) == wanted
+        && status.available_replicas.unwrap_or(0) == wanted
+}
+
+/// All that a program printed.
+pub(crate) fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}

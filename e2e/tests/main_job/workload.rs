@@ -1,0 +1,91 @@
+//! [`Workload`]: the five objects of a Provider, each looked up by its own name.
+use crate::place::SOON;
+use crate::watch;
+use anyhow::Result;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, Role, RoleBinding};
+use kube::{Api, Client};
+
+/// Where the five are, and how they are called.
+pub(crate) struct Workload {
+    /// Name of Deployment and ServiceAccount.
+    pub(crate) pods: String,
+    /// Name of Role and RoleBinding.
+    pub(crate) grants: String,
+    /// Name of the ClusterRoleBinding.
+    pub(crate) binding: String,
+    /// The Deployments beside it.
+    pub(crate) deployments: Api<Deployment>,
+    /// The ServiceAccounts beside it.
+    pub(crate) accounts: Api<ServiceAccount>,
+    /// The Roles beside it.
+    pub(crate) roles: Api<Role>,
+    /// The RoleBindings beside it.
+    pub(crate) role_bindings: Api<RoleBinding>,
+    /// All ClusterRoleBindings.
+    pub(crate) cluster_role_bindings: Api<ClusterRoleBinding>,
+}
+
+/// The five themselves.
+pub(crate) struct Five {
+    /// The Deployment.
+    pub(crate) deployment: Deployment,
+    /// The ServiceAccount.
+    pub(crate) account: ServiceAccount,
+    /// The Role.
+    pub(crate) role: Role,
+    /// The RoleBinding.
+    pub(crate) role_binding: RoleBinding,
+    /// The ClusterRoleBinding.
+    pub(crate) cluster_role_binding: ClusterRoleBinding,
+}
+
+impl Workload {
+    /// (namespace, name) of the pods' objects, of the grants, and the name of the ClusterRoleBinding.
+    pub(crate) fn new(client: &Client, pods: (&str, &str), grants: (&str, &str), binding: &str) -> Self {
+        Workload {
+            pods: pods.1.into(),
+            grants: grants.1.into(),
+            binding: binding.into(),
+            deployments: Api::namespaced(client.clone(), pods.0),
+            accounts: Api::namespaced(client.clone(), pods.0),
+            roles: Api::namespaced(client.clone(), grants.0),
+            role_bindings: Api::namespaced(client.clone(), grants.0),
+            cluster_role_bindings: Api::all(client.clone()),
+        }
+    }
+
+    /// Waits until all five are there.
+    pub(crate) async fn there(&self) -> Result<Five> {
+        Ok(Five {
+            deployment: watch::see(&self.deployments, &self.pods, "exists", SOON, |_| true).await?,
+            account: watch::see(&self.accounts, &self.pods, "exists", SOON, |_| true).await?,
+            role: watch::see(&self.roles, &self.grants, "exists", SOON, |_| true).await?,
+            role_binding: watch::see(&self.role_bindings, &self.grants, "exists", SOON, |_| true).await?,
+            cluster_role_binding: watch::see(&self.cluster_role_bindings, &self.binding, "exists", SOON, |_| true)
+                .await?,
+        })
+    }
+
+    /// Waits until none of the five is there.
+    pub(crate) async fn gone(&self) -> Result<()> {
+        watch::gone(&self.cluster_role_bindings, &self.binding, SOON).await?;
+        watch::gone(&self.deployments, &self.pods, SOON).await?;
+        watch::gone(&self.accounts, &self.pods, SOON).await?;
+        watch::gone(&self.roles, &self.grants, SOON).await?;
+        watch::gone(&self.role_bindings, &self.grants, SOON).await
+    }
+
+    /// How many of the five are there now.
+    pub(crate) async fn count(&self) -> Result<usize> {
+        let there = [
+            self.deployments.get_opt(&self.pods).await?.is_some(),
+            self.accounts.get_opt(&self.pods).await?.is_some(),
+            self.roles.get_opt(&self.grants).await?.is_some(),
+            self.role_bindings.get_opt(&self.grants).await?.is_some(),
+            self.cluster_role_bindings.get_opt(&self.binding).await?.is_some(),
+        ];
+        Ok(there.into_iter().filter(|t| *t).count())
+    }
+}
