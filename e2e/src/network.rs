@@ -68,6 +68,8 @@ impl Slot {
         ip(&["address", "add", &format!("{BRIDGE_ADDRESS}/24"), "dev", BRIDGE])?;
         ip(&["link", "set", BRIDGE, "up"])?;
         std::fs::write("/proc/sys/net/ipv4/ip_forward", "1").context("cannot switch IP forwarding on in the box")?;
+        // Each refusal is answered at once: by default the kernel answers one a second, and the next look-up hangs.
+        let _ = std::fs::write("/proc/sys/net/ipv4/icmp_ratelimit", "0");
         // The one network that the box has a route to is the pair to the machine: what pods send there comes back as unreachable.
         let refuse = ["rule", "add", "iif", BRIDGE, "to", "10.245.0.0/16", "pref", "10", "unreachable"];
         ip(&refuse).context("this kernel has no policy routing, which keeps pods from reaching the machine")?;

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,15 +13,15 @@ use crate::files::{RunDir, tail};
 use crate::progress::wait_until;
 
 /// How long a killed box may take to end before that is an error.
-const END_LIMIT: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
+const END_LIMIT: Duration = Duration::from_secs(20);
 
 /// The processes of a box that the machine needs to know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processes {
     /// The box's first process, by its number outside.
     pub init: Option<i32>,
-    /// The `unshare` that made the namespaces and waits for it.
-    pub outer: Option<i32>,
+    /// The `unshare` that made the namespaces and waits for it (for a moment at the start there are two).
+    pub outer: Vec<i32>,
 }
 
 impl Processes {
@@ -29,12 +29,8 @@ impl Processes {
     pub fn find(run: &RunDir) -> Self {
         let mut found = Self::default();
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else {
-                continue;
-            };
-            let Ok(line) = fs::read(entry.path().join("cmdline")) else {
-                continue;
-            };
+            let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else { continue };
+            let Ok(line) = fs::read(entry.path().join("cmdline")) else { continue };
             let words: Vec<&[u8]> = line.split(|b| *b == 0).filter(|w| !w.is_empty()).collect();
             let ours = words.len() >= 4
                 && words[words.len() - 2] == b"--run-dir"
@@ -42,7 +38,7 @@ impl Processes {
             if ours && words[1] == b"init" {
                 found.init = Some(pid);
             } else if ours && words.contains(&b"init".as_slice()) {
-                found.outer = Some(pid);
+                found.outer.push(pid);
             }
         }
         found
@@ -50,7 +46,7 @@ impl Processes {
 
     /// Whether any of them is there.
     pub fn any(&self) -> bool {
-        self.init.is_some() || self.outer.is_some()
+        self.init.is_some() || !self.outer.is_empty()
     }
 }
 
@@ -99,20 +95,23 @@ fn check_alive(run: &RunDir, child: &mut Child) -> Result<()> {
 
 /// Ends the box: one SIGKILL of its first process. Returns once everything in it has ended.
 pub fn kill(run: &RunDir) -> Result<()> {
-    let found = Processes::find(run);
-    // The first process, then what waits for it: `unshare` alone is there for a moment at the start.
-    for pid in [found.init, found.outer].into_iter().flatten().filter_map(Pid::from_raw) {
-        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
-            continue;
-        };
-        let _ = kill_process(pid, Signal::KILL);
-        let mut fds = [PollFd::new(&handle, PollFlags::IN)];
-        if poll(&mut fds, Some(&END_LIMIT))? == 0 {
-            bail!("the box's process {} does not end after SIGKILL", pid.as_raw_nonzero());
+    let start = Instant::now();
+    loop {
+        let found = Processes::find(run);
+        if !found.any() {
+            return Ok(());
+        }
+        // The first process, then what waits for it: `unshare` is alone for a moment at the start.
+        for pid in found.init.into_iter().chain(found.outer).filter_map(Pid::from_raw) {
+            let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+            let _ = kill_process(pid, Signal::KILL);
+            let limit = Timespec { tv_sec: 1, tv_nsec: 0 };
+            poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit))?;
+        }
+        if start.elapsed() > END_LIMIT {
+            bail!("the box at {} does not end after SIGKILL", run.path().display());
         }
     }
-    // A first process that `unshare` forked after the look above dies with it; see that it did.
-    wait_until("the end of the box", Duration::from_secs(5), || Ok((!Processes::find(run).any()).then_some(())))
 }
 
 /// The program that has the `init` verb: this one, or the one beside a test's program.
