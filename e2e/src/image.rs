@@ -100,8 +100,20 @@ pub fn archive(cache: &Cache, program: &Path, file: &str, image: &str) -> Result
     Ok(done)
 }
 
+/// buildah keeps a record of blobs where no option moves it.
+const BLOB_RECORD: [&str; 3] =
+    ["/var/lib/containers/cache/blob-info-cache-v1.boltdb", "/var/lib/containers/cache", "/var/lib/containers"];
+
+/// Removes that record where it was not there before, its folders only where they are empty.
+fn forget_blobs() {
+    let _ = fs::remove_file(BLOB_RECORD[0]);
+    let _ = fs::remove_dir(BLOB_RECORD[1]);
+    let _ = fs::remove_dir(BLOB_RECORD[2]);
+}
+
 /// Runs buildah with its storage in the cache, away from the system's.
 fn buildah(folder: &Path, args: &[&str]) -> Result<()> {
+    let had_record = Path::new(BLOB_RECORD[2]).exists();
     let out = Command::new("buildah")
         .args(["--storage-driver", "vfs", "--root"])
         .arg(folder.join("storage"))
@@ -113,6 +125,9 @@ fn buildah(folder: &Path, args: &[&str]) -> Result<()> {
         .stdin(Stdio::null())
         .output()
         .context("cannot run buildah")?;
+    if !had_record {
+        forget_blobs();
+    }
     if !out.status.success() {
         bail!("buildah {}: {}", args[0], String::from_utf8_lossy(&out.stderr).trim());
     }

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use rustix::mount::{MountFlags, mount, mount_bind};
 
 use crate::files::RunDir;
-use crate::launch::Settings;
+use crate::settings::Settings;
 use crate::supervisor::Supervisor;
 
 /// Folders that the box has to itself, empty at its start, so that nothing is left in the machine's.

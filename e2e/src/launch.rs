@@ -3,8 +3,7 @@
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
+use anyhow::Result;
 
 use crate::component::Component;
 use crate::files::{Cache, RunDir};
@@ -12,93 +11,9 @@ use crate::network::Slot;
 use crate::options::Options;
 use crate::pki::Authority;
 use crate::progress::Progress;
+use crate::settings::{Settings, allocate};
 use crate::tools::Tools;
 use crate::{cgroup, control_plane, image, node, preflight, sandbox, supervisor, vcsim};
-
-/// What a running box is: written before it starts, read by whoever comes later.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
-    /// Its name.
-    pub name: String,
-    /// Its number, see [`Slot`].
-    pub slot: u8,
-    /// Whether it has a node.
-    pub node: bool,
-    /// Whether it has a simulator.
-    pub vcsim: bool,
-    /// Whether it ends with its owner.
-    pub ephemeral: bool,
-    /// Its full Kubernetes version.
-    pub kubernetes: String,
-    /// The path of the kubectl of that version.
-    pub kubectl: String,
-    /// All that must agree for it to be reused.
-    pub fingerprint: String,
-}
-
-impl Settings {
-    /// The box's number.
-    pub fn slot(&self) -> Slot {
-        Slot(self.slot)
-    }
-
-    /// Reads them from the folder of a box.
-    pub fn load(run: &RunDir) -> Result<Self> {
-        let path = run.join("box.json");
-        let text = std::fs::read_to_string(&path).with_context(|| format!("no cluster at {}", run.path().display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))
-    }
-
-    fn save(&self, run: &RunDir) -> Result<()> {
-        run.write("box.json", &serde_json::to_string_pretty(self)?)?;
-        Ok(())
-    }
-}
-
-/// What two starts must agree on, so that the second reuses the first's box.
-pub fn fingerprint(options: &Options, tools: &Tools) -> String {
-    format!(
-        "{} node={} vcsim={} ephemeral={} audit={:?} args={:?} {}",
-        options.kubernetes,
-        options.node,
-        tools.vcsim.is_some(),
-        options.ephemeral,
-        options.audit_policy,
-        options.api_server_args,
-        tools.key()
-    )
-}
-
-/// Removes whatever a box left: its processes, its link, its control groups and its folder.
-pub fn clear(cache: &Cache, name: &str) -> Result<()> {
-    let run = cache.run_dir(name);
-    sandbox::kill(&run)?;
-    if let Ok(settings) = Settings::load(&run) {
-        settings.slot().disconnect();
-    }
-    cgroup::remove(name)?;
-    match std::fs::remove_dir_all(run.path()) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", run.path().display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Removes what killed owners left: boxes that no process is in any more.
-pub fn sweep(cache: &Cache, except: &str) {
-    for name in cache.boxes() {
-        let gone = |name: &str| !sandbox::Processes::find(&cache.run_dir(name)).any();
-        if name == except || !gone(&name) {
-            continue;
-        }
-        if let Some(_lock) = cache.try_lock_box(&name)
-            && gone(&name)
-        {
-            let _ = clear(cache, &name);
-        }
-    }
-}
 
 /// Makes the box and starts its parts. The API server answers to its address; nothing else is waited for yet.
 pub fn start(cache: &Cache, options: &Options, tools: &Tools, progress: Progress) -> Result<(Settings, Child)> {
@@ -173,26 +88,6 @@ fn components(run: &RunDir, options: &Options, tools: &Tools) -> Result<Vec<Comp
         all.extend([node::containerd(run), node::kubelet(run, tools), node::proxy(run, tools)]);
     }
     Ok(all)
-}
-
-/// Takes a number for the box and writes its settings, under a lock that all boxes share.
-fn allocate(cache: &Cache, run: &RunDir, options: &Options, tools: &Tools) -> Result<Settings> {
-    std::fs::create_dir_all(run.logs())?;
-    let _lock = crate::files::Lock::take(&cache.join("run/slots.lock"))?;
-    let taken: Vec<u8> =
-        cache.boxes().iter().filter_map(|name| Some(Settings::load(&cache.run_dir(name)).ok()?.slot)).collect();
-    let settings = Settings {
-        name: options.name.clone(),
-        slot: Slot::free(&taken)?.0,
-        node: options.node,
-        vcsim: tools.vcsim.is_some(),
-        ephemeral: options.ephemeral,
-        kubernetes: options.kubernetes_version()?.into(),
-        kubectl: tools.program("kubectl"),
-        fingerprint: fingerprint(options, tools),
-    };
-    settings.save(run)?;
-    Ok(settings)
 }
 
 /// Fails where a part of the box does not stay up, with the end of its log: waiting longer would not help.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use banlieue_e2e::cluster::Cluster;
 use banlieue_e2e::files::Cache;
 use banlieue_e2e::kind::{self, Kind};
 use banlieue_e2e::progress::Progress;
 use banlieue_e2e::tools::Tools;
-use banlieue_e2e::{Options, demo, image, init, logs, packages, preflight};
+use banlieue_e2e::{Options, demo, image, init, leftovers, logs, packages, preflight};
 use clap::{Parser, Subcommand};
 
 /// A real Kubernetes cluster on this machine: no container registry, no Docker.
@@ -143,7 +143,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Verb::Demo => tokio::runtime::Runtime::new()?.block_on(demo::run(Progress::loud()))?,
         Verb::Logs { lines } => {
-            let cluster = Cluster::attach(name)?;
+            let last = leftovers::last_logs(&cache, name);
+            let cluster = Cluster::attach(name).with_context(|| format!("of its last run: {}", last.display()))?;
             print!("{}", logs::tails(&cluster, lines));
             println!("all logs: {}", logs::collect(&cluster)?.display());
         }
