@@ -144,7 +144,10 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Verb::Demo => tokio::runtime::Runtime::new()?.block_on(demo::run(Progress::loud()))?,
         Verb::Logs { lines } => {
             let last = leftovers::last_logs(&cache, name);
-            let cluster = Cluster::attach(name).with_context(|| format!("of its last run: {}", last.display()))?;
+            let cluster = Cluster::attach(name).with_context(|| match last.is_dir() {
+                true => format!("the cluster does not run; the logs of its last run: {}", last.display()),
+                false => "there are no logs".into(),
+            })?;
             print!("{}", logs::tails(&cluster, lines));
             println!("all logs: {}", logs::collect(&cluster)?.display());
         }
