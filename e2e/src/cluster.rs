@@ -32,8 +32,8 @@ impl Cluster {
         crate::access::install_crypto();
         let cache = Cache::locate()?;
         let progress = if options.quiet { Progress::quiet() } else { Progress::loud() };
-        packages::ensure(&cache, progress)?;
         preflight::look(&cache, &options).require(progress)?;
+        packages::ensure(&cache, progress)?;
         let tools = Tools::ensure(&cache, &options, progress)?;
         let lock = cache.lock_box(&options.name)?;
         leftovers::sweep(&cache, &options.name);

@@ -34,31 +34,40 @@ pub fn look(cache: &Cache, options: &Options) -> Table {
         (false, true) => table.add("packages", Verdict::Note, format!("apt-get will install: {}", missing.join(" "))),
         (false, false) => table.add("packages", Verdict::Missing, format!("install {}", missing.join(" "))),
     }
-    let namespaces = run("unshare", &["--net", "--mount", "--pid", "--fork", "true"]);
-    table.check(
-        "namespaces",
-        namespaces.is_ok(),
-        namespaces.err().unwrap_or_default(),
-        "the kernel must allow unshare for net, mount and pid",
-    );
-    if options.node {
-        match snapshotter(cache) {
-            "overlayfs" => table.add("overlayfs", Verdict::Ok, format!("works in {}", cache.root().display())),
-            _ => table.add(
-                "overlayfs",
-                Verdict::Note,
-                "not in the cache folder: layers are copied (set BANLIEUE_CACHE to a folder on a disk)",
-            ),
-        }
-        let group = cgroup::version();
-        let seen = group.map_or("none mounted".into(), |v| format!("version {v}"));
-        table.check("cgroup", group.is_some(), seen, "mount control groups at /sys/fs/cgroup");
-        iptables(&mut table);
+    if root {
+        kernel(&mut table, cache, options);
+    } else {
+        table.add(
+            "kernel",
+            Verdict::Note,
+            "namespaces, overlay mounts, control groups and iptables: looked at as root only",
+        );
     }
     go(&mut table);
     disk_and_memory(&mut table, cache, options);
     addresses(&mut table, cache);
     table
+}
+
+/// What only root can try.
+fn kernel(table: &mut Table, cache: &Cache, options: &Options) {
+    let namespaces = run("unshare", &["--net", "--mount", "--pid", "--fork", "true"]);
+    let seen = namespaces.err().unwrap_or_default();
+    table.check("namespaces", seen.is_empty(), seen, "the kernel must allow unshare for net, mount and pid");
+    if !options.node {
+        return;
+    }
+    match snapshotter(cache) {
+        "overlayfs" => table.add("overlayfs", Verdict::Ok, format!("works in {}", cache.root().display())),
+        _ => {
+            let advice = "not in the cache folder: layers are copied (set BANLIEUE_CACHE to a folder on a disk)";
+            table.add("overlayfs", Verdict::Note, advice);
+        }
+    }
+    let group = cgroup::version();
+    let seen = group.map_or("none mounted".into(), |v| format!("version {v}"));
+    table.check("cgroup", group.is_some(), seen, "mount control groups at /sys/fs/cgroup");
+    iptables(table);
 }
 
 /// The way containerd keeps layers: overlay mounts, or copies where the cache's file system cannot carry them.
