@@ -1,13 +1,18 @@
 //! The `banlieue` binary: parse, run, exit code.
+use banlieue::cli::{self, Cli, error};
 use clap::Parser;
+use std::process::ExitCode;
 
-#[tokio::main]
-async fn main() -> std::process::ExitCode {
-    match banlieue::cli::run(banlieue::cli::Cli::parse()).await {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            std::process::ExitCode::FAILURE
-        }
+/// More than one thread, so that a busy reconcile never delays a health answer; not one per core, for pods are small.
+const THREADS: usize = 2;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // One provider of cryptography for every client; a second installation is refused and changes nothing.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
+    match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(cli::run(cli))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error::report(&error),
     }
 }

@@ -1,4 +1,10 @@
 //! The command line: one file per verb.
+pub mod access;
+pub mod bootstrap;
+pub mod controller;
+pub mod crds;
+pub mod error;
+pub mod logging;
 pub mod operator;
 pub mod provider;
 
@@ -6,26 +12,75 @@ use clap::{Parser, Subcommand};
 
 /// A Kubernetes operator and its installer for registering virtualization backends.
 #[derive(Debug, Parser)]
-#[command(name = "banlieue", version)]
+#[command(name = "banlieue", version, after_help = EXIT_CODES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
+const EXIT_CODES: &str = "Exit codes: 0 it was done, 1 it failed, 2 it was asked for wrongly.";
+
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Install banlieue in a cluster, or print what would be installed.
+    #[command(subcommand)]
+    Bootstrap(bootstrap::Command),
+    /// Print the CustomResourceDefinitions.
+    Crds,
     /// Run the operator: one workload per Provider.
-    Operator(operator::Args),
+    Operator(Role<operator::Args>),
+    /// Run the controller: sum up each ProviderClass in its status.
+    Controller(Role<controller::Args>),
     /// Run the provider of a backend: log in, probe, report.
-    Provider(provider::Args),
+    Provider(Role<provider::Args>),
+}
+
+/// A verb that runs until it is told to stop, and logs.
+#[derive(clap::Args, Debug)]
+pub struct Role<A: clap::Args> {
+    /// How it logs.
+    #[command(flatten)]
+    pub logging: logging::Args,
+    /// Its own flags.
+    #[command(flatten)]
+    pub args: A,
 }
 
 /// Runs the verb to its end.
+///
+/// # Errors
+/// With one line for people; [`error::Usage`] where the command line is to blame.
 pub async fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
-        Command::Operator(args) => operator::run(args).await,
-        Command::Provider(args) => provider::run(args).await,
+        Command::Bootstrap(command) => {
+            logging::quietly()?;
+            bootstrap::run(command).await
+        }
+        Command::Crds => crds::run(),
+        Command::Operator(role) => {
+            role.logging.start()?;
+            operator::run(role.args).await
+        }
+        Command::Controller(role) => {
+            role.logging.start()?;
+            controller::run(role.args).await
+        }
+        Command::Provider(role) => {
+            role.logging.start()?;
+            provider::run(role.args).await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
     }
 }

@@ -1,5 +1,9 @@
 //! The adapter: the only place that says `kube`.
+pub mod bootstrap;
+pub mod client;
 pub mod crd;
+pub mod failure;
 pub mod health;
+mod kubeconfig;
 pub mod lease;
 pub mod manifests;

@@ -33,3 +33,11 @@ use kube::CustomResourceExt;
 pub fn crds() -> Vec<CustomResourceDefinition> {
     [Provider::crd(), ProviderClass::crd()].into_iter().map(schema::finish).collect()
 }
+
+/// A CustomResourceDefinition as YAML.
+///
+/// # Errors
+/// None is expected: a definition that cannot be written as YAML.
+pub fn yaml(crd: &CustomResourceDefinition) -> Result<String, serde_saphyr::SerializeError> {
+    serde_saphyr::to_string(crd)
+}

@@ -1,0 +1,25 @@
+//! Which API server a command talks to: kubectl's own flags.
+use crate::k8s::client::{Client, NoConnection, Purpose, Source, connect};
+use std::path::PathBuf;
+
+/// Flags that choose the API server. Without them: `KUBECONFIG`, else the pod's own identity, else `~/.kube/config`.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Access {
+    /// The kubeconfig to use
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig to use
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+impl Access {
+    /// A client that has had one answer from the API server.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub async fn connect(&self, purpose: Purpose) -> Result<Client, NoConnection> {
+        let source = Source { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
+        connect(&source, purpose).await
+    }
+}

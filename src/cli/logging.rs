@@ -1,0 +1,60 @@
+//! Logs: JSON for machines, text for people, always on standard error.
+use super::error::Usage;
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+
+/// How a role logs.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// What is logged: error, warn, info, debug, trace, or a filter such as `info,kube=debug`
+    #[arg(long, env = "BANLIEUE_LOG", value_name = "LEVEL", default_value = "info")]
+    pub log_level: String,
+    /// The form of a line
+    #[arg(long, env = "BANLIEUE_LOG_FORMAT", value_enum, default_value_t = Format::Auto)]
+    pub log_format: Format,
+}
+
+/// The form of a line of the log.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Format {
+    /// JSON in a cluster, text on a terminal
+    Auto,
+    /// One JSON object a line
+    Json,
+    /// For people
+    Text,
+}
+
+impl Args {
+    /// Starts the log of this process.
+    ///
+    /// # Errors
+    /// Where the level is none.
+    pub fn start(&self) -> Result<(), Usage> {
+        start(&self.log_level, self.log_format)
+    }
+}
+
+/// The log of a command that speaks for itself: only what went wrong.
+///
+/// # Errors
+/// Where `BANLIEUE_LOG` is no level.
+pub fn quietly() -> Result<(), Usage> {
+    let level = std::env::var("BANLIEUE_LOG").unwrap_or_else(|_| "error".into());
+    start(&level, Format::Text)
+}
+
+fn start(level: &str, format: Format) -> Result<(), Usage> {
+    let filter = EnvFilter::try_new(level)
+        .map_err(|_| Usage(format!("--log-level {level:?} is no level: error, warn, info, debug or trace")))?;
+    let terminal = std::io::stderr().is_terminal();
+    let json = match format {
+        Format::Json => true,
+        Format::Text => false,
+        Format::Auto => !terminal && std::env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
+    // a second start, as in tests, keeps the first log
+    let _ = if json { log.json().flatten_event(true).try_init() } else { log.try_init() };
+    Ok(())
+}

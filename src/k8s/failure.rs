@@ -1,0 +1,42 @@
+//! Failures of the API in words for people.
+use std::error::Error;
+
+/// What an API call failed of: the API's own words where it gave any, else the innermost cause.
+pub fn words(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        kube::Error::Api(status) => format!("{} ({})", status.reason, status.code),
+        other => root_cause(other),
+    }
+}
+
+/// The innermost cause: the outer ones only say that there is one.
+pub(super) fn root_cause(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(inner) = innermost.source() {
+        innermost = inner;
+    }
+    innermost.to_string()
+}
+
+/// What to do about it, where that can be told from the answer.
+pub fn remedy(error: &kube::Error) -> &'static str {
+    let kube::Error::Api(status) = error else {
+        return "see whether the API server is still there, then run the command again";
+    };
+    let says = |words: &str| status.message.contains(words);
+    match status.code {
+        401 => "log in again, then run the command again",
+        403 if says("being terminated") => "wait until the namespace is gone, then run the command again",
+        403 if says("escalat") || says("cannot ") => {
+            "ask somebody with the rights of a cluster administrator to run the command"
+        }
+        404 => "somebody deletes it at the same time; run the command again",
+        409 => "somebody changes it at the same time; run the command again",
+        422 if says("immutable") || says("cannot change roleRef") => {
+            "this part of it cannot be changed: delete the object, then run the command again"
+        }
+        429 | 500..=599 => "the API server is busy or has a fault of its own; run the command again in a moment",
+        _ => "remove the cause, then run the command again",
+    }
+}

@@ -1,0 +1,66 @@
+//! [`Object`]: one object to apply, with its place in the order and what to say of it.
+use kube::Resource;
+use kube::api::ApiResource;
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt;
+
+/// The order of an installation. Each stage needs the ones before it.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Stage {
+    /// The namespace everything else is in.
+    Namespace,
+    /// The kinds, which have to be established before objects of theirs are taken.
+    Crds,
+    /// Identities and what they may do: all of it before anything runs under them.
+    Rights,
+    /// Operator and controller.
+    Workloads,
+    /// One class per backend.
+    Classes,
+}
+
+/// One object to apply.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Its place in the order.
+    pub stage: Stage,
+    /// What it is for, in one line.
+    pub comment: String,
+    /// Its kind, as the API addresses it.
+    pub resource: ApiResource,
+    /// Its namespace, where it has one.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// What is sent, and nothing that is not.
+    pub body: Value,
+}
+
+impl Object {
+    pub(super) fn new<K>(stage: Stage, comment: impl Into<String>, object: K) -> Result<Self, serde_json::Error>
+    where
+        K: Resource<DynamicType = ()> + Serialize,
+    {
+        let meta = object.meta();
+        Ok(Self {
+            stage,
+            comment: comment.into(),
+            resource: ApiResource::erase::<K>(&()),
+            namespace: meta.namespace.clone(),
+            name: meta.name.clone().unwrap_or_default(),
+            body: serde_json::to_value(&object)?,
+        })
+    }
+}
+
+/// As a person names it: `Deployment banlieue-system/banlieue-operator`.
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.resource.kind)?;
+        if let Some(namespace) = &self.namespace {
+            write!(f, "{namespace}/")?;
+        }
+        f.write_str(&self.name)
+    }
+}

@@ -1,0 +1,139 @@
+//! [`Install`]: how to install, checked as it is made.
+use crate::k8s::crd::LogFormat;
+
+/// How to install.
+#[derive(Clone, Debug)]
+pub struct Install {
+    pub(super) namespace: String,
+    pub(super) version: String,
+    pub(super) registry: String,
+    pub(super) replicas: i32,
+    pub(super) log_format: Option<LogFormat>,
+    pub(super) provider_classes: bool,
+}
+
+/// An option that cannot be used, in one sentence that names it.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{option} {value:?} {problem}")]
+pub struct Invalid {
+    option: &'static str,
+    value: String,
+    problem: &'static str,
+}
+
+impl Install {
+    /// The tag of images of this build.
+    pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+    /// Where the images of a build from source are.
+    pub const REGISTRY: &str = "localhost";
+
+    /// Into this namespace, from `<registry>/banlieue:<version>`.
+    ///
+    /// # Errors
+    /// Where one of the three cannot be used.
+    pub fn new(namespace: &str, version: &str, registry: &str) -> Result<Self, Invalid> {
+        let wrong = |option, value: &str, problem| Err(Invalid { option, value: value.into(), problem });
+        if !is_label(namespace) {
+            let problem = "is no name of a namespace: 1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends";
+            return wrong("--namespace", namespace, problem);
+        }
+        if namespace.starts_with("kube-") {
+            return wrong("--namespace", namespace, "is Kubernetes' own; choose another, such as banlieue-system");
+        }
+        if !is_tag(version) {
+            let problem = "is no tag of an image: 1 to 128 letters, digits, dots, dashes and underscores, not beginning with a dot or a dash";
+            return wrong("--version", version, problem);
+        }
+        if registry.contains("://") {
+            return wrong("--registry", registry, "has a scheme; write it like registry.example.com/infra");
+        }
+        if registry.ends_with('/') {
+            return wrong("--registry", registry, "ends with a slash; leave it out");
+        }
+        if !is_registry(registry) {
+            let problem =
+                "is no registry: write it like registry.example.com:5000/infra, without tag, path parts in lower case";
+            return wrong("--registry", registry, problem);
+        }
+        Ok(Self {
+            namespace: namespace.into(),
+            version: version.into(),
+            registry: registry.into(),
+            replicas: 1,
+            log_format: None,
+            provider_classes: true,
+        })
+    }
+
+    /// With this many pods of operator and controller each; one of them leads.
+    ///
+    /// # Errors
+    /// Where there would be none, or far more than anybody needs.
+    pub fn replicas(mut self, replicas: i32) -> Result<Self, Invalid> {
+        if !(1..=10).contains(&replicas) {
+            let problem = "must be from 1 to 10";
+            return Err(Invalid { option: "--replicas", value: replicas.to_string(), problem });
+        }
+        self.replicas = replicas;
+        Ok(self)
+    }
+
+    /// With this form of log in every pod.
+    #[must_use]
+    pub fn log_format(mut self, format: Option<LogFormat>) -> Self {
+        self.log_format = format;
+        self
+    }
+
+    /// Without a ProviderClass per backend.
+    #[must_use]
+    pub fn without_provider_classes(mut self) -> Self {
+        self.provider_classes = false;
+        self
+    }
+
+    /// Where it is installed.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The repository of the image.
+    pub fn repository(&self) -> String {
+        format!("{}/banlieue", self.registry)
+    }
+
+    /// The image: exactly `<registry>/banlieue:<version>`.
+    pub fn image(&self) -> String {
+        format!("{}:{}", self.repository(), self.version)
+    }
+}
+
+fn is_label(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=63).contains(&text.len()) && text.chars().all(inner) && !text.starts_with('-') && !text.ends_with('-')
+}
+
+fn is_tag(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    (1..=128).contains(&text.len()) && text.chars().all(inner) && !text.starts_with(['.', '-'])
+}
+
+/// A host with an optional port, and path parts as the class's rule on `image.repository` has them.
+fn is_registry(text: &str) -> bool {
+    let mut parts = text.split('/');
+    let host = parts.next().unwrap_or_default();
+    let (name, port) = match host.strip_prefix('[').and_then(|h| h.split_once(']')) {
+        Some((address, rest)) => (address.parse::<std::net::Ipv6Addr>().is_ok(), rest.strip_prefix(':')),
+        None => {
+            let (name, port) = host.split_once(':').map_or((host, None), |(n, p)| (n, Some(p)));
+            let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+            (!name.is_empty() && name.chars().all(inner) && !name.starts_with('-'), port)
+        }
+    };
+    let part = |p: &str| {
+        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-' | '_');
+        let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        p.chars().all(inner) && end(p.chars().next()) && end(p.chars().last())
+    };
+    text.len() <= 500 && name && port.is_none_or(|p| p.parse::<u16>().is_ok_and(|p| p > 0)) && parts.all(part)
+}

@@ -1,0 +1,88 @@
+//! The Deployments of operator and controller.
+use super::{Install, Object, Stage};
+use crate::k8s::manifests::{labels, names, pod};
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
+use k8s_openapi::api::core::v1::{EnvVar, PodSpec, PodTemplateSpec, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use std::collections::BTreeMap;
+
+pub(super) fn objects(install: &Install) -> Result<Vec<Object>, serde_json::Error> {
+    let at = Stage::Workloads;
+    Ok(vec![
+        Object::new(
+            at,
+            "The operator: makes one workload per Provider.",
+            deployment(install, names::OPERATOR, "operator", "256Mi"),
+        )?,
+        Object::new(
+            at,
+            "The controller: sums up each class in its status.",
+            deployment(install, names::CONTROLLER, "controller", "128Mi"),
+        )?,
+    ])
+}
+
+fn deployment(install: &Install, name: &str, role: &str, memory: &str) -> Deployment {
+    let mut container = pod::container(role, &install.image(), vec![role.into()], env(install));
+    container.resources = Some(ResourceRequirements {
+        requests: Some(quantities(&[("cpu", "10m"), ("memory", "32Mi")])),
+        limits: Some(quantities(&[("memory", memory)])),
+        ..Default::default()
+    });
+    Deployment {
+        metadata: ObjectMeta {
+            name: Some(name.into()),
+            namespace: Some(install.namespace.clone()),
+            labels: Some(labels::installed(role, &install.version)),
+            ..Default::default()
+        },
+        spec: DeploymentSpec {
+            replicas: Some(install.replicas),
+            selector: LabelSelector { match_labels: Some(labels::selecting(role)), ..Default::default() },
+            strategy: Some(DeploymentStrategy {
+                type_: Some("RollingUpdate".into()),
+                rolling_update: Some(RollingUpdateDeployment {
+                    max_surge: Some(IntOrString::Int(1)),
+                    max_unavailable: Some(IntOrString::Int(0)),
+                }),
+            }),
+            template: PodTemplateSpec {
+                // without the version: a pod restarts for what changes in it, and the image says that
+                metadata: Some(ObjectMeta { labels: Some(pod_labels(role)), ..Default::default() }),
+                spec: Some(PodSpec {
+                    service_account_name: Some(name.into()),
+                    automount_service_account_token: Some(true),
+                    enable_service_links: Some(false),
+                    security_context: Some(pod::pod_security()),
+                    containers: vec![container],
+                    termination_grace_period_seconds: Some(10),
+                    ..Default::default()
+                }),
+            },
+            ..Default::default()
+        },
+        ..Default::default()
+    }
+}
+
+fn pod_labels(role: &str) -> BTreeMap<String, String> {
+    let mut labels = labels::selecting(role);
+    labels.insert("app.kubernetes.io/part-of".into(), "banlieue".into());
+    labels
+}
+
+fn env(install: &Install) -> Vec<EnvVar> {
+    let mut env = vec![
+        pod::env_field("POD_NAME", "metadata.name"),
+        pod::env_field("POD_NAMESPACE", "metadata.namespace"),
+        pod::env_field("POD_UID", "metadata.uid"),
+    ];
+    env.extend(install.log_format.map(|format| pod::env("BANLIEUE_LOG_FORMAT", format.as_str())));
+    env
+}
+
+fn quantities(list: &[(&str, &str)]) -> BTreeMap<String, Quantity> {
+    list.iter().map(|(name, amount)| ((*name).to_owned(), Quantity((*amount).to_owned()))).collect()
+}

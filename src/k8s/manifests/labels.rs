@@ -1,0 +1,19 @@
+//! The labels of what the installer makes.
+use std::collections::BTreeMap;
+
+/// Which part of the system an object is of.
+pub const COMPONENT: &str = "app.kubernetes.io/component";
+
+/// The labels of an installed object. Not `instance`: Argo CD tracks by it and would prune our objects.
+pub fn installed(component: &str, version: &str) -> BTreeMap<String, String> {
+    let mut labels = selecting(component);
+    labels.insert("app.kubernetes.io/part-of".into(), "banlieue".into());
+    labels.insert("app.kubernetes.io/managed-by".into(), "banlieue-bootstrap".into());
+    labels.insert("app.kubernetes.io/version".into(), version.into());
+    labels
+}
+
+/// The labels that select the pods of a role: never more, since a Deployment's selector cannot be changed.
+pub fn selecting(component: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([("app.kubernetes.io/name".into(), "banlieue".into()), (COMPONENT.into(), component.into())])
+}
