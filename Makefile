@@ -39,7 +39,7 @@ unit: ## Tests that need no cluster (seconds)
 	$(CARGO) test --package banlieue --locked
 	$(CARGO) test --package banlieue-e2e --locked --lib --bins
 live: ## Tests on a real cluster, which they start and stop themselves (root)
-	$(CARGO) test --package banlieue-e2e --locked --test '*' -- --test-threads=8
+	$(CARGO) test --package banlieue-e2e --locked --no-fail-fast --test '*'
 test-long: ## The live tests on the oldest Kubernetes line that is supported
 	@K8S=1.34 $(MAKE) --no-print-directory live
 

@@ -24,6 +24,9 @@ use libtest_mimic::Trial;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// How many tests run beside each other: they wait more than they work.
+const AT_ONCE: usize = 8;
+
 /// `tests!(lab, Beside: module::test, …)`: trials named as their functions.
 macro_rules! tests {
     ($lab:expr, $manner:ident: $($module:ident::$name:ident),* $(,)?) => {
@@ -60,7 +63,8 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
-    let arguments = libtest_mimic::Arguments::from_args();
+    let mut arguments = libtest_mimic::Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
     let lab = Arc::new(Lab::new());
     let conclusion = libtest_mimic::run(&arguments, trials(&lab));
     lab.end(conclusion.has_failed());
