@@ -6,7 +6,9 @@ pub mod crds;
 pub mod error;
 pub mod logging;
 pub mod operator;
+pub mod phases;
 pub mod provider;
+pub mod signal;
 
 use clap::{Parser, Subcommand};
 
@@ -33,6 +35,8 @@ pub enum Command {
     Operator(Role<operator::Args>),
     /// Run the controller: sum up each ProviderClass in its status.
     Controller(Role<controller::Args>),
+    /// Print the phases, their reasons, what each means and what to do.
+    Phases(phases::Args),
     /// Run the provider of a backend: log in, probe, report.
     Provider(Role<provider::Args>),
 }
@@ -63,6 +67,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
             role.logging.start()?;
             operator::run(role.args).await
         }
+        Command::Phases(args) => phases::run(&args),
         Command::Controller(role) => {
             role.logging.start()?;
             controller::run(role.args).await

@@ -1,10 +1,28 @@
 //! The core: phases computed from what is observed. No IO, no clock, no kube, no async.
 //!
-//! Read [`signal`] for the precedence list, [`machine`] for the chart, [`plan`] for what a step owes.
+//! Read [`signal`] for the precedence list, [`machine`] for the chart, [`work`] for what a phase owes.
+pub mod diagram;
+pub mod halt;
+pub mod machine;
+pub mod message;
+pub mod observation;
 pub mod phase;
+pub mod plan;
 pub mod reason;
+pub mod signal;
 pub mod status;
+#[cfg(test)]
+mod tests;
+mod work;
 
+pub use halt::{Fault, Halt};
+pub use machine::step;
+pub use observation::{
+    Cause, Class, Deletion, Failure, Fence, Made, ObjectRef, Observation, Part, Paused, Place, Rollout, Sight, Stray,
+    Wanted,
+};
 pub use phase::Phase;
+pub use plan::{Doomed, Effect, Mode, Plan, Transition, Wake};
 pub use reason::Reason;
+pub use signal::{Signal, classify};
 pub use status::{ClassRef, TransitionEntry, WorkloadStatus};

@@ -1,5 +1,5 @@
 //! `status.workload`: the only status type that exists on the operator's write path (invariant I5).
-use super::{Phase, Reason};
+use super::{Made, Observation, Phase, Reason, Signal, Transition};
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,4 +75,66 @@ pub struct TransitionEntry {
     pub reason: Reason,
     /// When, in whole seconds.
     pub time: DateTime<Utc>,
+}
+
+/// How many edges the status keeps.
+pub const KEPT_TRANSITIONS: usize = 10;
+
+impl WorkloadStatus {
+    /// The edge from what is recorded to what is read: a change of phase, or the entry into a failure reason.
+    pub(super) fn edge(recorded: Option<&Self>, signal: &Signal, now: DateTime<Utc>) -> Option<Transition> {
+        let (from, to) = (recorded.map(|r| r.phase), signal.reason.phase());
+        let entered = recorded.and_then(|r| r.reason) != Some(signal.reason) && signal.reason.is_failure();
+        (from != Some(to) || entered).then(|| Transition {
+            entry: TransitionEntry { from, to, reason: signal.reason, time: now },
+            message: signal.message.clone(),
+            previous: recorded.and_then(|r| r.transitions.last().cloned()),
+        })
+    }
+
+    /// The status to write, or nothing where it would say what is recorded already.
+    pub(super) fn due(
+        recorded: Option<&Self>,
+        signal: &Signal,
+        seen: &Observation,
+        edge: Option<&Transition>,
+        now: DateTime<Utc>,
+    ) -> Option<Self> {
+        let phase = signal.reason.phase();
+        let moved = recorded.is_none_or(|r| r.phase != phase);
+        let mut transitions = recorded.map(|r| r.transitions.clone()).unwrap_or_default();
+        transitions.extend(edge.map(|e| e.entry.clone()));
+        transitions.drain(..transitions.len().saturating_sub(KEPT_TRANSITIONS));
+        let made = match phase {
+            Phase::Provisioning | Phase::Ready => seen.made.clone(),
+            // what was made stays as it is, so that is what the status goes on to tell
+            Phase::Pending | Phase::Paused | Phase::Terminating => {
+                recorded.map_or_else(|| seen.made.clone(), Self::made)
+            }
+        };
+        let next = WorkloadStatus {
+            phase,
+            reason: Some(signal.reason),
+            message: Some(signal.message.clone()),
+            last_transition_time: if moved { Some(now) } else { recorded.and_then(|r| r.last_transition_time) },
+            observed_generation: Some(seen.generation),
+            provider_class: Some(made.class),
+            image: made.image,
+            namespace: made.namespace,
+            deployment_name: made.deployment,
+            replicas: seen.replicas,
+            ready_replicas: seen.ready_replicas,
+            transitions,
+        };
+        (recorded != Some(&next)).then_some(next)
+    }
+
+    fn made(&self) -> Made {
+        Made {
+            class: self.provider_class.clone().unwrap_or_default(),
+            image: self.image.clone(),
+            namespace: self.namespace.clone(),
+            deployment: self.deployment_name.clone(),
+        }
+    }
 }

@@ -1,9 +1,43 @@
 //! The adapter: the only place that says `kube`.
+//!
+//! The reconcile reads: [`look`] (client) → [`manifests`] → [`observe`] → [`step`](crate::fsm::step) → [`cluster`]
+//! (client) → [`memory`].
+mod audit;
 pub mod bootstrap;
+pub mod cache;
+pub mod caches;
 pub mod client;
+pub mod cluster;
+pub mod controller;
 pub mod crd;
+pub mod diff;
+pub mod event;
 pub mod failure;
 pub mod health;
+pub mod kinds;
 mod kubeconfig;
 pub mod lease;
+pub mod look;
 pub mod manifests;
+pub mod memory;
+pub mod observe;
+pub mod operator;
+mod quantity;
+pub mod refusal;
+pub mod rollout;
+pub mod stamp;
+pub mod time;
+
+/// An error and everything that caused it, in one line, without repeating what a cause already said.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let words = inner.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        cause = inner.source();
+    }
+    text
+}

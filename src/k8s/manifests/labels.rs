@@ -1,15 +1,21 @@
-//! The labels of what the installer makes.
+//! The labels of what we make.
 use std::collections::BTreeMap;
 
 /// Which part of the system an object is of.
 pub const COMPONENT: &str = "app.kubernetes.io/component";
 
-/// The labels of an installed object. Not `instance`: Argo CD tracks by it and would prune our objects.
+/// The labels of an installed object.
 pub fn installed(component: &str, version: &str) -> BTreeMap<String, String> {
+    let mut labels = managed(component, "banlieue-bootstrap");
+    labels.insert("app.kubernetes.io/version".into(), version.into());
+    labels
+}
+
+/// The labels that everything of ours carries. Not `instance`: Argo CD tracks by it and would prune our objects.
+pub fn managed(component: &str, by: &str) -> BTreeMap<String, String> {
     let mut labels = selecting(component);
     labels.insert("app.kubernetes.io/part-of".into(), "banlieue".into());
-    labels.insert("app.kubernetes.io/managed-by".into(), "banlieue-bootstrap".into());
-    labels.insert("app.kubernetes.io/version".into(), version.into());
+    labels.insert("app.kubernetes.io/managed-by".into(), by.into());
     labels
 }
 

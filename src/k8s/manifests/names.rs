@@ -74,3 +74,11 @@ pub fn hashed(backend: Backend, namespace: &str, name: &str) -> String {
     text.truncate(text.trim_end_matches('-').len());
     text
 }
+
+/// The label that tells one backend's pods from another's during a move.
+pub const BACKEND: &str = "banlieue.io/backend";
+
+/// A hash of a body as it is sent.
+pub fn hash_of(body: &serde_json::Value) -> String {
+    hash(&[&body.to_string()])
+}

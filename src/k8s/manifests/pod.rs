@@ -40,6 +40,8 @@ pub fn container(name: &str, image: &str, args: Vec<String>, env: Vec<EnvVar>) -
             capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Default::default() }),
             ..Default::default()
         }),
+        // the last lines of the log become the last words that the status shows
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
         liveness_probe: Some(probe("/livez", 10, 3)),
         readiness_probe: Some(probe("/readyz", 1, 1)),
         ..Default::default()

@@ -1,0 +1,7 @@
+//! Tests of the core. Read `table` first: it reads as the specification.
+mod crash;
+mod fixture;
+mod model;
+mod oracle;
+mod sweep;
+mod table;

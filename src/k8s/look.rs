@@ -1,0 +1,147 @@
+//! Reading the world: caches while a Provider lives, live reads where a decision must not rest on a cache.
+use super::crd::Backend;
+use super::manifests::{Workload, names};
+use super::observe::{Found, Raw, class_of};
+use super::operator::Operator;
+use super::refusal::bounded;
+use super::{kinds, stamp};
+use crate::effects::Refusal;
+use crate::fsm::{Class, Fence, Halt, ObjectRef, Part, Place, Reason};
+use crate::k8s::crd::{Provider, ProviderClass};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use kube::ResourceExt;
+use kube::api::{Api, DynamicObject, ListParams};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How many live reads of one Provider are under way at once.
+const READS: usize = 8;
+
+/// Looks at everything that a decision about this Provider may depend on.
+pub async fn look(operator: &Operator, provider: Arc<Provider>, halt: Option<Halt>) -> Result<Raw, Refusal> {
+    let class = operator.caches.classes.get("", &provider.spec.provider_class_ref.name);
+    let deleting = provider.metadata.deletion_timestamp.is_some();
+    let (found, pods) = if deleting {
+        (everything(operator, &provider, class.as_deref()).await?, pods_now(operator, &provider).await?)
+    } else {
+        let uid = provider.uid().unwrap_or_default();
+        (known(operator, &provider, class.as_deref(), halt.as_ref()).await?, operator.caches.pods.indexed(&uid))
+    };
+    let place = if deleting { Place::There } else { place(operator, &provider, class.as_deref()) };
+    Ok(Raw { provider, class, found, pods, place, fence: Fence::Closed, halt })
+}
+
+/// The five addresses that are wanted, where the class can be used.
+fn addresses(operator: &Operator, provider: &Provider, class: Option<&ProviderClass>) -> Vec<ObjectRef> {
+    let usable = class_of(provider, class) == Class::Usable;
+    class.filter(|_| usable).map_or_else(Vec::new, |class| {
+        let workload = Workload { provider, class, install_namespace: &operator.identity.namespace, account_uid: None };
+        Part::ALL.map(|part| workload.object(part)).into()
+    })
+}
+
+/// What the caches know: the wanted addresses and everything stamped ours. What they do not know is read live where
+/// something of another hand may stand there: after a conflict, while one lasts, and before a move takes anything down.
+async fn known(
+    operator: &Operator,
+    provider: &Provider,
+    class: Option<&ProviderClass>,
+    halt: Option<&Halt>,
+) -> Result<Vec<Found>, Refusal> {
+    let uid = provider.uid().unwrap_or_default();
+    let wanted = addresses(operator, provider, class);
+    let mut found: Vec<Found> = Vec::new();
+    for part in Part::ALL {
+        let ours = operator.caches.part(part).indexed(&uid);
+        found.extend(ours.into_iter().map(|raw| Found { object: kinds::address(part, &raw), raw }));
+    }
+    for object in &wanted {
+        if found.iter().all(|f| f.object != *object) {
+            let raw = operator.caches.part(object.part).get(object.namespace.as_deref().unwrap_or(""), &object.name);
+            found.extend(raw.map(|raw| Found { object: object.clone(), raw }));
+        }
+    }
+    let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref()).and_then(|w| w.reason);
+    let moving = found.iter().any(|f| f.object.part == Part::Deployment && !wanted.contains(&f.object));
+    if halt.is_some_and(|h| h.fault == crate::fsm::Fault::Conflict) || recorded == Some(Reason::NameConflict) || moving
+    {
+        let unknown = wanted.into_iter().filter(|object| found.iter().all(|f| f.object != *object)).collect();
+        found.extend(read(operator, unknown).await?);
+    }
+    Ok(found)
+}
+
+/// While deleting: everything of ours, live. A list by our label finds what still carries it; reading every name we
+/// could have used finds what lost it.
+async fn everything(
+    operator: &Operator,
+    provider: &Provider,
+    class: Option<&ProviderClass>,
+) -> Result<Vec<Found>, Refusal> {
+    let uid = provider.uid().unwrap_or_default();
+    let labelled = ListParams::default().labels(&format!("{}={uid}", names::PROVIDER_UID));
+    let mut found: Vec<Found> = Vec::new();
+    for part in Part::ALL {
+        let list = bounded("list what is left", kinds::everywhere(&operator.client, part).list(&labelled)).await?;
+        found
+            .extend(list.items.into_iter().map(|raw| Found { object: kinds::address(part, &raw), raw: Arc::new(raw) }));
+    }
+    let (home, name) = (provider.namespace().unwrap_or_default(), provider.name_any());
+    let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref()).and_then(|w| w.namespace.clone());
+    let places: BTreeSet<String> =
+        [Some(home.clone()), class.and_then(|c| c.spec.workload_namespace.clone()), recorded]
+            .into_iter()
+            .flatten()
+            .collect();
+    let mut unread = BTreeSet::new();
+    for name in Backend::ALL.into_iter().flat_map(|b| [names::own(b, &home, &name), names::hashed(b, &home, &name)]) {
+        for part in Part::ALL {
+            let at = |namespace| ObjectRef { part, namespace, name: name.clone() };
+            match part {
+                Part::ClusterRoleBinding => unread.extend([at(None)]),
+                _ => unread.extend(places.iter().map(|p| at(Some(p.clone())))),
+            }
+        }
+    }
+    let unread = unread.into_iter().filter(|o| found.iter().all(|f| f.object != *o)).collect();
+    // a foreign object of such a name counts as gone
+    found.extend(read(operator, unread).await?.into_iter().filter(|f| stamp::uid(&f.raw.metadata) == Some(&uid)));
+    Ok(found)
+}
+
+async fn read(operator: &Operator, objects: Vec<ObjectRef>) -> Result<Vec<Found>, Refusal> {
+    let reads = objects.into_iter().map(|object| async move {
+        let api: Api<DynamicObject> = kinds::api(&operator.client, &object);
+        let raw = bounded(&format!("read {object}"), api.get_opt(&object.name)).await?;
+        Ok(raw.map(|raw| Found { object, raw: Arc::new(raw) }))
+    });
+    let found: Vec<Option<Found>> = stream::iter(reads).buffer_unordered(READS).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+async fn pods_now(
+    operator: &Operator,
+    provider: &Provider,
+) -> Result<Vec<Arc<k8s_openapi::api::core::v1::Pod>>, Refusal> {
+    let ours = ListParams::default().labels(&format!("{}={}", names::PROVIDER_UID, provider.uid().unwrap_or_default()));
+    let list = bounded("list pods", Api::all(operator.client.clone()).list(&ours)).await?;
+    Ok(list.items.into_iter().map(Arc::new).collect())
+}
+
+/// The worst of the Provider's namespace and the workload's.
+fn place(operator: &Operator, provider: &Provider, class: Option<&ProviderClass>) -> Place {
+    let home = provider.namespace().unwrap_or_default();
+    let away = class.and_then(|c| c.spec.workload_namespace.clone());
+    let states = [Some(home), away].into_iter().flatten().map(|name| match operator.caches.namespaces.get("", &name) {
+        None => Place::Missing(name),
+        Some(namespace) if namespace.metadata.deletion_timestamp.is_some() => Place::Terminating(name),
+        Some(_) => Place::There,
+    });
+    states
+        .max_by_key(|place| match place {
+            Place::There => 0,
+            Place::Terminating(_) => 1,
+            Place::Missing(_) => 2,
+        })
+        .unwrap_or_default()
+}

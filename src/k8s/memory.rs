@@ -1,0 +1,147 @@
+//! What the operator keeps in mind for a Provider between two reconciles. Losing it costs a retry, never correctness.
+use super::cache::{Key, revision};
+use super::crd::Provider;
+use super::manifests::Manifest;
+use super::stamp;
+use crate::effects::{Done, Refusal};
+use crate::fsm::{Halt, Transition};
+use kube::ResourceExt;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often an Event that could not be published is tried again, before it is dropped.
+const EVENT_TRIES: u8 = 5;
+
+/// The memory of every Provider, by its address.
+#[derive(Debug, Default)]
+pub struct Memory(Mutex<HashMap<Key, Entry>>);
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// Whose memory this is: a new Provider of an old name starts without one.
+    uid: String,
+    /// What our last write to the Provider answered.
+    latest: Option<Arc<Provider>>,
+    halt: Option<Stopped>,
+    /// Edges whose Event could not be published yet, and how often that was tried.
+    unannounced: Vec<(Transition, u8)>,
+}
+
+#[derive(Debug)]
+struct Stopped {
+    refusal: Refusal,
+    attempt: u32,
+    until: Instant,
+    wanted: String,
+}
+
+impl Memory {
+    /// The newer of what a watch has told and what our last write answered.
+    pub fn latest(&self, seen: &Arc<Provider>) -> Arc<Provider> {
+        self.entry(seen, |entry| match &entry.latest {
+            Some(ours) if revision(&ours.metadata) > revision(&seen.metadata) => ours.clone(),
+            _ => seen.clone(),
+        })
+    }
+
+    /// Takes in what a write to the Provider answered.
+    pub fn remember_latest(&self, answer: Provider) {
+        let answer = Arc::new(answer);
+        self.entry(&answer, |entry| entry.latest = Some(answer.clone()));
+    }
+
+    /// What stopped the executor last. It holds still until the back-off is over or what is wanted has changed.
+    pub fn halt(&self, provider: &Provider, wanted: &[Manifest], now: Instant) -> Option<Halt> {
+        self.entry(provider, |entry| {
+            entry.halt.as_ref().map(|stopped| Halt {
+                fault: stopped.refusal.fault,
+                words: stopped.refusal.words.clone(),
+                waiting: stopped
+                    .until
+                    .checked_duration_since(now)
+                    .filter(|rest| !rest.is_zero() && stopped.wanted == hashes(wanted)),
+            })
+        })
+    }
+
+    /// Takes in what became of a plan: the effect that ended the walk, if one did, and Events to try again.
+    pub fn remember(&self, provider: &Provider, wanted: &[Manifest], done: &[Done<'_>], now: Instant) {
+        let works = done.iter().any(|d| !d.effect.is_record());
+        let failed = done.iter().find(|d| d.halts()).and_then(|d| d.result.clone().err());
+        match failed {
+            Some(refusal) => self.stop(provider, wanted, refusal, now),
+            None if works => self.entry(provider, |entry| entry.halt = None),
+            None => {}
+        }
+        self.entry(provider, |entry| {
+            for done in done.iter().filter(|d| d.result.is_err()) {
+                if let crate::fsm::Effect::Announce(edge) = done.effect {
+                    entry.unannounced.push(((**edge).clone(), 1));
+                }
+            }
+        });
+    }
+
+    /// Takes in that a look or an effect failed.
+    pub fn stop(&self, provider: &Provider, wanted: &[Manifest], refusal: Refusal, now: Instant) {
+        self.entry(provider, |entry| {
+            let again = entry.halt.as_ref().filter(|h| h.refusal.fault == refusal.fault);
+            let attempt = again.map_or(0, |h| h.attempt) + 1;
+            let until = now + refusal.fault.delay(attempt, seed(provider));
+            entry.halt = Some(Stopped { refusal, attempt, until, wanted: hashes(wanted) });
+        });
+    }
+
+    /// The edges whose Event is still to be published.
+    pub fn unannounced(&self, provider: &Provider) -> Vec<Transition> {
+        self.entry(provider, |entry| entry.unannounced.iter().map(|(edge, _)| edge.clone()).collect())
+    }
+
+    /// Takes in that an Event was published, or that it failed once more; returns whether it was dropped.
+    pub fn announced(&self, provider: &Provider, edge: &Transition, published: bool) -> bool {
+        self.entry(provider, |entry| {
+            let Some(at) = entry.unannounced.iter().position(|(known, _)| known == edge) else { return false };
+            entry.unannounced[at].1 += 1;
+            let dropped = !published && entry.unannounced[at].1 > EVENT_TRIES;
+            if published || dropped {
+                entry.unannounced.remove(at);
+            }
+            dropped
+        })
+    }
+
+    /// Forgets a Provider that is gone.
+    pub fn forget(&self, namespace: &str, name: &str) {
+        self.lock().remove(&(namespace.to_owned(), name.to_owned()));
+    }
+
+    fn entry<T>(&self, provider: &Provider, go: impl FnOnce(&mut Entry) -> T) -> T {
+        let uid = provider.uid().unwrap_or_default();
+        let mut memory = self.lock();
+        let entry = memory.entry((provider.namespace().unwrap_or_default(), provider.name_any())).or_default();
+        if entry.uid != uid {
+            *entry = Entry { uid, ..Entry::default() };
+        }
+        go(entry)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is wanted, told by the hashes that the objects carry.
+fn hashes(wanted: &[Manifest]) -> String {
+    wanted.iter().filter_map(|m| stamp::wanted_hash(&m.body)).collect()
+}
+
+/// A number of this Provider's own, for jitter.
+fn seed(provider: &Provider) -> u64 {
+    provider.uid().unwrap_or_default().bytes().fold(0, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
+}
+
+/// `delay` with up to a tenth more, another for each Provider, so that a fleet does not wake in step.
+pub fn spread(delay: Duration, provider: &Provider) -> Duration {
+    delay.mul_f64(1.0 + (seed(provider) % 1000) as f64 / 10_000.0)
+}

@@ -1,0 +1,112 @@
+//! The operator's context and its reconcile: look, build, observe, step, execute, remember.
+use super::caches::Caches;
+use super::cluster::Cluster;
+use super::controller::Identity;
+use super::crd::Provider;
+use super::look::look;
+use super::manifests::{Manifest, Workload, five};
+use super::memory::{Memory, spread};
+use super::observe::{Raw, class_of, observe};
+use super::{audit, event};
+use crate::effects::{Refusal, execute};
+use crate::fsm::{Class, Fault, ObjectRef, Part, Phase, Wake, step};
+use chrono::{SubsecRound, Utc};
+use kube::runtime::controller::Action;
+use kube::{Client, ResourceExt};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How many rounds one reconcile may take before others get their turn.
+const ROUNDS: usize = 8;
+
+/// What every reconcile shares.
+
+pub struct Operator {
+    /// The API, under the operator's own identity.
+    pub client: Client,
+    /// Who this operator is.
+    pub identity: Identity,
+    /// What the watches have seen.
+    pub caches: Arc<Caches>,
+    /// What is kept in mind between two reconciles.
+    pub memory: Memory,
+}
+
+impl Operator {
+    /// The newer of what is seen and what our last write answered.
+    pub fn latest(&self, seen: &Arc<Provider>) -> Arc<Provider> {
+        self.memory.latest(seen)
+    }
+
+    /// Takes in what a write to the Provider answered.
+    pub fn remember_latest(&self, answer: Provider) {
+        self.memory.remember_latest(answer);
+    }
+
+    /// Brings one Provider as far as it goes, and says when to look again though no watch tells of anything.
+    pub async fn reconcile(&self, provider: Arc<Provider>) -> Action {
+        for _ in 0..ROUNDS {
+            let provider = self.latest(&provider);
+            match self.round(provider.clone()).await {
+                Ok(Wake::Again) => {}
+                Ok(wake) => return Action::requeue(spread(wake.after(), &provider)),
+                Err(refusal) => {
+                    tracing::warn!(provider = %provider.name_any(), error = refusal.words, "could not look");
+                    let delay = refusal.fault.delay(1, 0).max(Duration::from_secs(1));
+                    return Action::requeue(spread(delay, &provider));
+                }
+            }
+        }
+        Action::requeue(Duration::from_secs(1))
+    }
+
+    async fn round(&self, provider: Arc<Provider>) -> Result<Wake, Refusal> {
+        let (now, instant) = (Utc::now().trunc_subsecs(0), Instant::now());
+        self.announce_again(&provider).await;
+        let mut raw = look(self, provider.clone(), self.memory.halt(&provider, &[], instant)).await?;
+        let wanted = self.manifests(&raw)?;
+        raw.halt = self.memory.halt(&provider, &wanted, instant);
+        let seen = observe(&raw, &wanted, now);
+        let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref());
+        let plan = step(recorded, &seen, now);
+        let done = execute(&plan, &Cluster { operator: self, raw: &raw, wanted: &wanted }).await;
+        self.memory.remember(&provider, &wanted, &done, instant);
+        audit::record(&provider, &seen, &plan, &done);
+        if plan.phase() == Phase::Terminating && done.iter().any(|d| d.releases()) {
+            self.memory.forget(&provider.namespace().unwrap_or_default(), &provider.name_any());
+            return Ok(Wake::Slow);
+        }
+        Ok(plan.wake())
+    }
+
+    /// The five, where they are wanted: there is a usable class, and the Provider lives.
+    fn manifests(&self, raw: &Raw) -> Result<Vec<Manifest>, Refusal> {
+        let Some(class) = raw.class.as_deref() else { return Ok(vec![]) };
+        let deleting = raw.provider.metadata.deletion_timestamp.is_some();
+        if deleting || class_of(&raw.provider, Some(class)) != Class::Usable {
+            return Ok(vec![]);
+        }
+        let mut workload =
+            Workload { provider: &raw.provider, class, install_namespace: &self.identity.namespace, account_uid: None };
+        let account: ObjectRef = workload.object(Part::ServiceAccount);
+        let account = raw.found.iter().find(|f| f.object == account);
+        workload.account_uid = account.and_then(|f| f.raw.metadata.uid.as_deref());
+        five(&workload).map_err(|e| Refusal { fault: Fault::Refused, words: format!("build the objects: {e}") })
+    }
+
+    /// Events that failed are tried again from memory a few times, then dropped.
+    async fn announce_again(&self, provider: &Arc<Provider>) {
+        for edge in self.memory.unannounced(provider) {
+            let published = event::publish(&self.client, &self.identity.instance, provider, &edge).await.is_ok();
+            if self.memory.announced(provider, &edge, published) {
+                tracing::warn!(provider = %provider.name_any(), reason = %edge.entry.reason, "dropped an Event");
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operator").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
