@@ -5,6 +5,7 @@ use tracing_subscriber::EnvFilter;
 
 /// How a role logs.
 #[derive(clap::Args, Clone, Debug)]
+#[group(id = "logging")]
 pub struct Args {
     /// What is logged: error, warn, info, debug, trace, or a filter such as `info,kube=debug`
     #[arg(long, env = "BANLIEUE_LOG", value_name = "LEVEL", default_value = "info")]
@@ -45,7 +46,8 @@ pub fn quietly() -> Result<(), Usage> {
 }
 
 fn start(level: &str, format: Format) -> Result<(), Usage> {
-    let filter = EnvFilter::try_new(level)
+    // kube logs at ERROR what it also returns: it is told once, by who asked
+    let filter = EnvFilter::try_new(format!("kube_client=off,{level}"))
         .map_err(|_| Usage(format!("--log-level {level:?} is no level: error, warn, info, debug or trace")))?;
     let terminal = std::io::stderr().is_terminal();
     let json = match format {
