@@ -116,8 +116,10 @@ pub fn step(recorded: Option<&WorkloadStatus>, seen: &Observation, now: DateTime
     let works = !effects.is_empty();
     let edge = WorkloadStatus::edge(recorded, &signal, now);
     let status = WorkloadStatus::due(recorded, &signal, seen, edge.as_ref(), now);
+    // a Provider that goes with its finalizer needs no last words; one that others hold gets them in the next step
+    let last_words = edge.is_none() && effects.contains(&Effect::ReleaseFinalizer);
     effects.extend(edge.map(|e| Effect::Announce(Box::new(e))));
-    effects.extend(status.map(|s| Effect::ReportWorkload(Box::new(s))));
+    effects.extend(status.filter(|_| !last_words).map(|s| Effect::ReportWorkload(Box::new(s))));
     effects.sort_by_key(Effect::rank);
     let wake = wake(seen, &signal, works);
     Plan::new(phase, signal, effects, wake)

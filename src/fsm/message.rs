@@ -10,7 +10,7 @@ pub fn of(reason: Reason, seen: &Observation) -> String {
         Reason::DeletionRequested => leaving(seen),
         Reason::ProviderPaused | Reason::ClassPaused => {
             let held = if seen.nothing_runs() { "nothing runs" } else { "what runs is left as it is" };
-            format!("{} {held}", reason.means())
+            format!("{}; {held}", reason.means().trim_end_matches('.'))
         }
         Reason::ClassNotFound => format!("ProviderClass {} does not exist", seen.made.class.name),
         Reason::ClassInvalid | Reason::BackendNotCompiled | Reason::EndpointInvalid => match &seen.class {

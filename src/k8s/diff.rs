@@ -6,10 +6,12 @@ use super::quantity;
 use serde_json::Value;
 
 /// The paths of the fields in which `observed` lacks what `desired` has, such as
-/// `spec.template.spec.containers[provider].image`.
+/// `spec.template.spec.containers[provider].image`. Version and kind are left out: the items of a list carry neither.
 pub fn diff(desired: &Value, observed: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    compare(&mut String::new(), desired, observed, &mut found);
+    for (field, want) in desired.as_object().into_iter().flatten().filter(|(f, _)| *f != "apiVersion" && *f != "kind") {
+        compare(&mut field.clone(), want, observed.get(field).unwrap_or(&Value::Null), &mut found);
+    }
     found
 }
 
@@ -23,10 +25,7 @@ fn compare(path: &mut String, desired: &Value, observed: &Value, found: &mut Vec
         (Value::Object(want), Value::Object(have)) => {
             for (key, value) in want {
                 let whole = path.len();
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(key);
+                path.extend([".", key]);
                 compare(path, value, have.get(key).unwrap_or(&Value::Null), found);
                 path.truncate(whole);
             }
@@ -76,4 +75,45 @@ fn merge_key(path: &str) -> Option<&'static str> {
 fn same_quantity(path: &str, want: &Value, have: &Value) -> bool {
     (path.contains(".resources.limits.") || path.contains(".resources.requests."))
         && quantity::parse(want).is_some_and(|want| Some(want) == quantity::parse(have))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_others_added_is_no_difference() {
+        let want = json!({ "kind": "X", "metadata": { "labels": { "a": "1" } }, "spec": { "containers": [{ "name": "c", "env": [{ "name": "E", "value": "1" }] }] } });
+        let have = json!({
+            "metadata": { "labels": { "a": "1", "theirs": "2" } },
+            "spec": { "replicas": 3, "containers": [{ "name": "sidecar" }, { "name": "c", "image": "i", "env": [{ "name": "F" }, { "name": "E", "value": "1" }] }] },
+        });
+        assert_eq!(diff(&want, &have), [""; 0]);
+    }
+
+    #[test]
+    fn a_field_that_is_gone_or_another_is_named() {
+        let want = json!({ "spec": { "a": 1, "containers": [{ "name": "c", "image": "i" }], "args": ["x", "y"] } });
+        let have = json!({ "spec": { "containers": [{ "name": "c", "image": "j" }], "args": ["x"] } });
+        assert_eq!(diff(&want, &have), ["spec.a", "spec.args", "spec.containers[c].image"]);
+    }
+
+    #[test]
+    fn an_atomic_list_takes_no_additions() {
+        let want = json!({ "rules": [{ "verbs": ["get"] }] });
+        let have = json!({ "rules": [{ "verbs": ["get"] }, { "verbs": ["list"] }] });
+        assert_eq!(diff(&want, &have), ["rules"]);
+        let have = json!({ "rules": [{ "verbs": ["get", "list"] }] });
+        assert_eq!(diff(&want, &have), ["rules[0].verbs"]);
+    }
+
+    #[test]
+    fn quantities_are_compared_by_value() {
+        let of = |cpu: &str| json!({ "spec": { "containers": [{ "name": "c", "resources": { "limits": { "cpu": cpu } } }] } });
+        assert_eq!(diff(&of("0.5"), &of("500m")), [""; 0]);
+        assert_eq!(diff(&of("0.5"), &of("600m")).len(), 1);
+        let other = |v: &str| json!({ "spec": { "value": v } });
+        assert_eq!(diff(&other("0.5"), &other("500m")), ["spec.value"], "only under resources");
+    }
 }

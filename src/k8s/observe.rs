@@ -186,9 +186,16 @@ fn cause(
     if recorded.provider_class.as_ref() != Some(class) {
         return Cause::ClassChanged;
     }
-    let wants_changed = raw.found.iter().any(|f| {
-        wanted.iter().any(|m| m.object == f.object && stamp::hash(&f.raw.metadata) != stamp::wanted_hash(&m.body))
-    });
+    // a Deployment whose account was made anew is to roll, but nobody wants anything else
+    let same_account = |f: &Found, m: &Manifest| {
+        let account = |body: &serde_json::Value| {
+            body["spec"]["template"]["metadata"]["annotations"][names::SERVICE_ACCOUNT_UID].clone()
+        };
+        account(&f.raw.data) == account(&m.body)
+    };
+    let changed = |f: &Found, m: &Manifest| stamp::hash(&f.raw.metadata) != stamp::wanted_hash(&m.body);
+    let wants_changed =
+        raw.found.iter().any(|f| wanted.iter().any(|m| m.object == f.object && changed(f, m) && same_account(f, m)));
     if recorded.observed_generation != provider.metadata.generation || wants_changed {
         return Cause::SpecChanged;
     }

@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 8;
 
 /// What every reconcile shares.
-
 pub struct Operator {
     /// The API, under the operator's own identity.
     pub client: Client,
