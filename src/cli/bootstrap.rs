@@ -87,7 +87,7 @@ pub async fn run(command: Command) -> anyhow::Result<()> {
         }
         Event::Waiting(what) => say(&format!("waiting    {what}")),
     };
-    install(&client, &objects, conduct, &mut tell).await?;
+    install(&client, wanted.namespace(), &objects, conduct, &mut tell).await?;
     say(&summary(&counts, &wanted, args.no_wait));
     Ok(())
 }

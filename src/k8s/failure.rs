@@ -16,7 +16,11 @@ pub(super) fn root_cause(error: &dyn Error) -> String {
     while let Some(inner) = innermost.source() {
         innermost = inner;
     }
-    innermost.to_string()
+    match innermost.to_string() {
+        // what a connection that takes too long is called further down
+        text if text == "deadline has elapsed" => "it took too long".into(),
+        text => text,
+    }
 }
 
 /// What to do about it, where that can be told from the answer.
@@ -28,7 +32,7 @@ pub fn remedy(error: &kube::Error) -> &'static str {
     match status.code {
         401 => "log in again, then run the command again",
         403 if says("being terminated") => "wait until the namespace is gone, then run the command again",
-        403 if says("escalat") || says("cannot ") => {
+        403 if says("attempting to grant") || says("cannot ") => {
             "ask somebody with the rights of a cluster administrator to run the command"
         }
         404 => "somebody deletes it at the same time; run the command again",

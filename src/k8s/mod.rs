@@ -13,6 +13,7 @@ pub mod crd;
 pub mod diff;
 pub mod event;
 pub mod failure;
+pub mod fleet;
 pub mod health;
 pub mod kinds;
 mod kubeconfig;

@@ -1,6 +1,7 @@
 //! The live installation: stage by stage, each object by server-side apply, written only where something would change.
 mod apply;
 mod available;
+mod elsewhere;
 mod established;
 
 use super::client::Client;
@@ -48,16 +49,18 @@ impl Failed {
 /// The longest wait for a kind to be established: it takes a second at most.
 const ESTABLISH: Duration = Duration::from_secs(30);
 
-/// Applies the objects in their order and waits for what has to be waited for.
+/// Applies the objects, whose Deployments are in `namespace`, in their order, and waits for what has to be waited for.
 ///
 /// # Errors
-/// At the first object that fails; those before it stay.
+/// Where banlieue is installed in another namespace; at the first object that fails, and those before it stay.
 pub async fn install(
     client: &Client,
+    namespace: &str,
     objects: &[Object],
     conduct: Conduct,
     tell: &mut (dyn FnMut(Event) + Send),
 ) -> Result<(), Failed> {
+    elsewhere::refuse(client, namespace).await?;
     let of = |stage| objects.iter().filter(move |o| o.stage == stage);
     for stage in [Stage::Namespace, Stage::Crds, Stage::Rights, Stage::Workloads, Stage::Classes] {
         for object in of(stage) {

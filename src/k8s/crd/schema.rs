@@ -3,22 +3,26 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 
-/// Takes `nullable` off every field: where it stands, an explicit null is stored and the field's default is lost.
+/// Takes `nullable` off every field (where it stands, an explicit null is stored and the field's default is lost), and
+/// the line breaks of the source out of descriptions.
 pub(super) fn finish(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     let schemas = crd.spec.versions.iter_mut().filter_map(|v| v.schema.as_mut()?.open_api_v3_schema.as_mut());
-    schemas.for_each(strip_nullable);
+    schemas.for_each(touch);
     crd
 }
 
-fn strip_nullable(schema: &mut JSONSchemaProps) {
+fn touch(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
-    schema.properties.iter_mut().flat_map(|p| p.values_mut()).for_each(strip_nullable);
+    if let Some(text) = schema.description.as_mut() {
+        *text = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
+    }
+    schema.properties.iter_mut().flat_map(|p| p.values_mut()).for_each(touch);
     if let Some(JSONSchemaPropsOrBool::Schema(values)) = schema.additional_properties.as_mut() {
-        strip_nullable(values);
+        touch(values);
     }
     match schema.items.as_mut() {
-        Some(JSONSchemaPropsOrArray::Schema(item)) => strip_nullable(item),
-        Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(strip_nullable),
+        Some(JSONSchemaPropsOrArray::Schema(item)) => touch(item),
+        Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(touch),
         None => {}
     }
     // An optional enum lists null among its values.

@@ -59,6 +59,9 @@ fn every_field_is_described_and_bounded() {
         if !path.ends_with(['}', ']']) && !text.ends_with('.') {
             wrong.push(format!("{path}: no description that is a sentence: {text:?}"));
         }
+        if text.contains('\n') {
+            wrong.push(format!("{path}: a line break of the source: {text:?}"));
+        }
     });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

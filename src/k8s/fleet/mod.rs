@@ -1,0 +1,157 @@
+//! The controller: sums up the fleet of each class in its status. It reads Providers and classes, and writes nothing else.
+mod sum;
+
+use super::cache::Cache;
+use super::crd::{Provider, ProviderClass};
+use super::failure::words;
+use super::health::Health;
+use super::lease::{Elector, Meta, Timing};
+use super::manifests::names;
+use chrono::Utc;
+use futures::{FutureExt, TryStreamExt};
+use kube::api::{Api, Patch, PatchParams};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+/// Events within this time of each other lead to one look: a rollout of a thousand Providers is not a thousand writes.
+const GATHER: Duration = Duration::from_millis(500);
+/// After a write that failed.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Sums up until `stop` is done, while it holds the Lease `banlieue-controller` in `namespace` as `holder`.
+///
+/// # Errors
+/// When a watch ends for good.
+pub async fn run(
+    client: Client,
+    namespace: &str,
+    holder: String,
+    health: Health,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let stop = stop.shared();
+    let fleet = Arc::new(Fleet::new(client.clone()));
+    let mut watches = fleet.watch();
+    tokio::select! {
+        () = fleet.synced() => health.ready("caches", Ok(())),
+        Some(_) = watches.join_next() => anyhow::bail!("a watch ended before its first list was complete"),
+        () = stop.clone() => return Ok(()),
+    }
+    tracing::info!("caches are complete");
+    let elector = Elector::new(client, namespace, names::CONTROLLER, holder, Timing::ROLE, Meta::default());
+    let leadership = elector.run(stop.clone());
+    let mut leads = leadership.watch();
+    let result = loop {
+        let leader = *leads.borrow_and_update();
+        let failed = leader && !fleet.report().await;
+        tokio::select! {
+            () = stop.clone() => break Ok(()),
+            Some(_) = watches.join_next() => break Err(anyhow::anyhow!("a watch ended; a new pod starts it anew")),
+            _ = leads.changed() => {}
+            () = fleet.moved.notified() => tokio::time::sleep(GATHER).await,
+            () = tokio::time::sleep(AGAIN), if failed => {}
+        }
+    };
+    leadership.released().await;
+    result
+}
+
+/// What the watches have seen, and who is to be told.
+struct Fleet {
+    client: Client,
+    providers: Cache<Provider>,
+    classes: Cache<ProviderClass>,
+    moved: Notify,
+}
+
+impl Fleet {
+    fn new(client: Client) -> Self {
+        Self { client, providers: Cache::new(|_| None), classes: Cache::new(|_| None), moved: Notify::new() }
+    }
+
+    fn watch(self: &Arc<Self>) -> JoinSet<()> {
+        let mut watches = JoinSet::new();
+        watches.spawn(self.clone().follow(|fleet| &fleet.providers));
+        watches.spawn(self.clone().follow(|fleet| &fleet.classes));
+        watches
+    }
+
+    async fn synced(&self) {
+        self.providers.synced().await;
+        self.classes.synced().await;
+    }
+
+    /// Fills a cache for ever.
+    async fn follow<K>(self: Arc<Self>, cache: impl Fn(&Self) -> &Cache<K>)
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+    {
+        let events = watcher(Api::<K>::all(self.client.clone()), watcher::Config::default()).default_backoff();
+        let mut events = std::pin::pin!(events.modify(|object| object.meta_mut().managed_fields = None));
+        loop {
+            match events.try_next().await {
+                Ok(Some(event)) => {
+                    if !cache(&self).handle(event).is_empty() {
+                        self.moved.notify_one();
+                    }
+                }
+                Ok(None) => return,
+                Err(error) => tracing::warn!(kind = %K::kind(&()), %error, "a watch failed; it is started again"),
+            }
+        }
+    }
+
+    /// Writes the status of each class that differs from what it should be. Whether all that was due was written.
+    async fn report(&self) -> bool {
+        let providers = self.providers.all();
+        let mut of_class: HashMap<&str, Vec<&Provider>> = HashMap::new();
+        for provider in &providers {
+            of_class.entry(&provider.spec.provider_class_ref.name).or_default().push(provider);
+        }
+        let mut all = true;
+        for class in self.classes.all() {
+            let mut members = of_class.remove(class.name_any().as_str()).unwrap_or_default();
+            members.sort_by_key(|p| (p.namespace(), p.name_any()));
+            all &= self.report_class(&class, &members).await;
+        }
+        all
+    }
+
+    async fn report_class(&self, class: &ProviderClass, members: &[&Provider]) -> bool {
+        let wanted = sum::sum(class, members, Utc::now());
+        if class.metadata.deletion_timestamp.is_some() || class.status.as_ref() == Some(&wanted) {
+            return true;
+        }
+        let name = class.name_any();
+        let body = json!({
+            "apiVersion": ProviderClass::api_version(&()),
+            "kind": ProviderClass::kind(&()),
+            // what was summed up is this state of the class, and no later one
+            "metadata": { "name": name, "resourceVersion": class.metadata.resource_version },
+            "status": wanted,
+        });
+        let api: Api<ProviderClass> = Api::all(self.client.clone());
+        let send = PatchParams::apply(names::MANAGER_CONTROLLER).force();
+        match api.patch_status(&name, &send, &Patch::Apply(&body)).await {
+            Ok(mut answer) => {
+                answer.metadata.managed_fields = None;
+                self.classes.put(answer);
+                true
+            }
+            // the watch has not told yet what the API server knows; it will
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => true,
+            Err(error) => {
+                tracing::warn!(class = name, error = words(&error), "the status of a class was not written");
+                false
+            }
+        }
+    }
+}
