@@ -1,6 +1,6 @@
 //! [`Keeper`]: keeps one session while its target stays the same, and says what a probe has found.
 use super::{Inventory, Meter, Session, Target, connect};
-use crate::k8s::crd::{Backend, BackendInfo, FailureDomain, Finding, FindingReason};
+use crate::k8s::crd::{Aspect, Backend, BackendInfo, FailureDomain, Finding, FindingReason};
 
 /// The one session of a provider's pod.
 pub struct Keeper {
@@ -42,16 +42,21 @@ impl Keeper {
     }
 
     async fn look(&mut self, target: &Target, inventory: bool, outcome: &mut Outcome) -> Result<(), Finding> {
-        let session = self.session(target).await?;
-        outcome.findings.push(FindingReason::CredentialsFound.into());
-        let probe = match session.probe().await {
-            Ok(probe) => probe,
+        let session = match self.session(target).await {
+            Ok(session) => session,
             Err(finding) => {
-                let before = [verification(target), FindingReason::BackendReached.into()];
-                outcome.findings.extend(before.into_iter().filter(|f| f.reason.aspect() < finding.reason.aspect()));
+                outcome.findings.extend(before(&finding, target));
                 return Err(finding);
             }
         };
+        let probe = match session.probe().await {
+            Ok(probe) => probe,
+            Err(finding) => {
+                outcome.findings.extend(before(&finding, target));
+                return Err(finding);
+            }
+        };
+        outcome.findings.push(FindingReason::CredentialsFound.into());
         outcome.reached = true;
         outcome.info = Some(probe.info);
         outcome.findings.push(verification(target));
@@ -84,6 +89,21 @@ impl Keeper {
         if let Some((_, mut session)) = self.open.take() {
             session.logout().await;
         }
+    }
+}
+
+/// What must have been good for a failure to be met.
+fn before(failure: &Finding, target: &Target) -> Vec<Finding> {
+    use FindingReason::{AnswerTooLarge, BackendReached, BackendUnavailable, CredentialsFound};
+    use FindingReason::{Redirected, UnexpectedAnswer, VerificationSkipped};
+    let secret = CredentialsFound.into();
+    let verified = verification(target);
+    let answered = matches!(failure.reason, AnswerTooLarge | BackendUnavailable | Redirected | UnexpectedAnswer);
+    match failure.reason.aspect() {
+        Aspect::CredentialsValid => vec![],
+        Aspect::Reachable if answered || verified.reason == VerificationSkipped => vec![secret, verified],
+        Aspect::TLSVerified | Aspect::Reachable => vec![secret],
+        _ => vec![secret, verified, BackendReached.into()],
     }
 }
 

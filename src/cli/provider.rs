@@ -1,10 +1,92 @@
-//! `banlieue provider`.
+//! `banlieue provider`: the glue between a pod and its backend.
+use super::access::Access;
+use crate::backends::{Credentials, Keeper, Meter, Target};
+use crate::k8s::client::Purpose;
+use crate::k8s::crd::Backend;
+use crate::k8s::health::{Health, Server};
+use crate::k8s::manifests::pod as manifest;
+use crate::k8s::pod::{self, Options, Pod, Probe, Seen};
+use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use prometheus_client::registry::Registry;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
-pub struct Args {}
+pub struct Args {
+    /// The kind of the backend
+    #[arg(value_parser = backend())]
+    pub backend: Backend,
+    /// The name of the Provider it serves
+    #[arg(long, env = "BANLIEUE_PROVIDER_NAME", value_name = "NAME")]
+    pub provider_name: String,
+    /// The namespace of the Provider
+    #[arg(long, short, env = "BANLIEUE_PROVIDER_NAMESPACE")]
+    pub namespace: String,
+    /// The uid of the Provider: for another one of that name it neither logs in nor writes
+    #[arg(long, env = "BANLIEUE_PROVIDER_UID", value_name = "UID")]
+    pub provider_uid: Option<String>,
+    /// The name of this pod, for Events
+    #[arg(long, env = "POD_NAME", default_value = "banlieue-provider", hide = true)]
+    pub pod_name: String,
+    /// The uid of this pod, which holds the Lease
+    #[arg(long, env = "POD_UID", hide = true)]
+    pub pod_uid: Option<String>,
+    /// The port of /livez, /readyz and /metrics
+    #[arg(long, default_value_t = manifest::HEALTH_PORT.unsigned_abs() as u16)]
+    pub health_port: u16,
+    /// Which API server, where it is not the pod's own.
+    #[command(flatten)]
+    pub access: Access,
+}
 
-/// Runs until it is told to stop.
-pub async fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("`banlieue provider` is not there yet")
+fn backend() -> impl TypedValueParser<Value = Backend> {
+    let words = PossibleValuesParser::new(Backend::ALL.map(Backend::as_str));
+    words.map(|word| Backend::ALL.into_iter().find(|b| b.as_str() == word).unwrap_or(Backend::Vsphere))
+}
+
+/// Runs until SIGTERM or SIGINT; then the login and the Lease are given back.
+///
+/// # Errors
+/// When this build lacks the backend, the API server does not answer at the start, or the health port is taken.
+pub async fn run(args: Args) -> anyhow::Result<()> {
+    anyhow::ensure!(args.backend.compiled(), "this build has no {}; take one with the feature", args.backend);
+    let port = args.health_port;
+    let server =
+        Server::bind(port).await.with_context(|| format!("cannot listen on port {port}; see --health-port"))?;
+    let client = args.access.connect(Purpose::Role).await?;
+    let pod_uid = args.pod_uid.unwrap_or_else(|| format!("{}-{}", args.pod_name, std::process::id()));
+    let options = Options {
+        backend: args.backend,
+        namespace: args.namespace,
+        provider: args.provider_name,
+        provider_uid: args.provider_uid,
+        pod_name: args.pod_name,
+        pod_uid,
+    };
+    let (health, meter) = (Health::waiting_for(&[pod::READY]), Meter::default());
+    let mut metrics = Registry::default();
+    meter.register(&mut metrics);
+    let keeper = Keeper::new(options.backend, meter);
+    let pod = Pod::new(client, options, keeper, health.clone(), &mut metrics);
+    let server = tokio::spawn(server.serve(health, metrics, super::signal::terminated()));
+    pod.serve(super::signal::terminated()).await;
+    server.abort();
+    Ok(())
+}
+
+impl Probe for Keeper {
+    async fn probe(&mut self, target: &pod::Target, inventory: bool) -> Seen {
+        let target = Target {
+            endpoint: target.connection.endpoint.clone(),
+            insecure_skip_tls_verify: target.connection.insecure_skip_tls_verify,
+            ca_bundle: target.ca_bundle.clone(),
+            credentials: Credentials::new(target.secret.clone()),
+        };
+        let found = Keeper::probe(self, &target, inventory).await;
+        Seen { findings: found.findings, info: found.info, domains: found.domains, reached: found.reached }
+    }
+
+    async fn logout(&mut self) {
+        Keeper::logout(self).await;
+    }
 }

@@ -23,6 +23,7 @@ pub mod manifests;
 pub mod memory;
 pub mod observe;
 pub mod operator;
+pub mod pod;
 mod quantity;
 pub mod refusal;
 pub mod rollout;

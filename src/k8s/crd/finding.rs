@@ -55,7 +55,8 @@ pub enum Retry {
 
 macro_rules! findings {
     ($($name:ident, $aspect:ident, $status:ident, $retry:ident, $means:literal, $todo:literal;)*) => {
-        /// Why a condition stands as it does. One reason belongs to one condition.
+        /// Why a condition stands as it does. One reason belongs to one condition; Ready repeats the one that keeps it
+        /// from being True, and NotChecked may stand in any.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         pub enum FindingReason { $(#[doc = $means] $name,)* }
 
