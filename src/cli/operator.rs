@@ -1,10 +1,11 @@
 //! `banlieue operator`: one workload per Provider.
 use super::access::Access;
 use crate::k8s::client::Purpose;
-use crate::k8s::controller::{self, Identity};
+use crate::k8s::controller::{self, Identity, Monitoring};
 use crate::k8s::health::{Health, Server};
 use crate::k8s::manifests::{names, pod};
 use anyhow::Context;
+use prometheus_client::registry::Registry;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
@@ -37,12 +38,14 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     let client = args.access.connect(Purpose::Role).await?;
     let holder = args.pod_uid.unwrap_or_else(|| format!("{}-{}", args.pod_name, std::process::id()));
     let identity = Identity { namespace: args.namespace, instance: args.pod_name, holder };
-    let health = Health::waiting_for(&["caches"]);
+    let (health, mut registry) = (Health::waiting_for(&["caches"]), Registry::default());
+    let monitoring = Monitoring::new(health.clone(), &mut registry);
     let port = args.health_port;
     let server =
         Server::bind(port).await.with_context(|| format!("cannot listen on port {port}; see --health-port"))?;
-    let server = tokio::spawn(server.serve(health.clone(), Default::default(), super::signal::terminated()));
-    let result = controller::run(client, identity, !args.no_leader_elect, health, super::signal::terminated()).await;
+    let server = tokio::spawn(server.serve(health, registry, super::signal::terminated()));
+    let result =
+        controller::run(client, identity, !args.no_leader_elect, monitoring, super::signal::terminated()).await;
     server.abort();
     result
 }

@@ -21,6 +21,19 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// The word of metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Fault::Conflict => "conflict",
+            Fault::Stale => "stale",
+            Fault::Refused => "refused",
+            Fault::NotFound => "not_found",
+            Fault::NamespaceTerminating => "namespace_terminating",
+            Fault::Throttled => "throttled",
+            Fault::Transport => "transport",
+        }
+    }
+
     /// Whether the API's refusal is shown as the phase Pending until it is tried again.
     pub const fn blocks(self) -> bool {
         matches!(self, Fault::Refused | Fault::NotFound)

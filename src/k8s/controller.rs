@@ -5,11 +5,14 @@ use super::health::Health;
 use super::lease::{Elector, Leadership, Meta, Timing};
 use super::manifests::names;
 use super::memory::Memory;
+use super::metrics::Metrics;
 use super::operator::Operator;
+use super::sweep;
 use futures::{FutureExt, StreamExt, future, stream};
 use kube::runtime::controller::{self, Action, Config};
 use kube::runtime::{applier, reflector};
 use kube::{Client, ResourceExt};
+use prometheus_client::registry::Registry;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,17 +34,35 @@ pub struct Identity {
     pub holder: String,
 }
 
+/// What is shown of a running operator.
+#[derive(Debug)]
+pub struct Monitoring {
+    health: Health,
+    caches: Arc<Caches>,
+    metrics: Metrics,
+}
+
+impl Monitoring {
+    /// Registers the operator's metrics. `health` gets the check `caches`.
+    pub fn new(health: Health, registry: &mut Registry) -> Self {
+        let caches = Caches::new();
+        let metrics = Metrics::register(registry, caches.clone(), CONCURRENCY);
+        metrics.leads(false);
+        Self { health, caches, metrics }
+    }
+}
+
 /// Runs the operator until `stop` resolves; the effects in hand are finished first, then the Lease is given back. A
 /// replica that does not lead keeps its caches warm. Without `elect` this one leads from the start.
 pub async fn run(
     client: Client,
     identity: Identity,
     elect: bool,
-    health: Health,
+    monitoring: Monitoring,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let stop = stop.shared();
-    let caches = Caches::new();
+    let Monitoring { health, caches, metrics } = monitoring;
     let (store, writer) = reflector::store();
     let (wake, mut woken) = mpsc::unbounded_channel::<Wake>();
     let mut watches = caches.watch(&client, writer, &wake);
@@ -71,7 +92,10 @@ pub async fn run(
         }
     };
     let lost = lost.shared();
-    let operator = Arc::new(Operator { client, identity, caches, memory: Memory::default() });
+    metrics.leads(true);
+    let operator = Arc::new(Operator { client, identity, caches, memory: Memory::default(), metrics });
+    let sweeper = operator.clone();
+    watches.spawn(async move { sweep::run(&sweeper).await });
     let over = future::select(stop.clone(), lost.clone().boxed());
     let queue = stream::poll_fn(move |cx| woken.poll_recv(cx)).map(Ok::<_, Infallible>).take_until(over);
     let running = operator.clone();
@@ -103,9 +127,12 @@ pub async fn run(
 
 /// A task of its own, so that a panic stays with the Provider that caused it.
 async fn guarded(provider: Arc<Provider>, operator: Arc<Operator>) -> Result<Action, Infallible> {
-    let name = provider.name_any();
-    let task = tokio::spawn(async move { operator.reconcile(provider).await });
-    Ok(task.await.unwrap_or_else(|panic| {
+    let (name, metrics) = (provider.name_any(), operator.metrics.clone());
+    metrics.working(1);
+    let ended = tokio::spawn(async move { operator.reconcile(provider).await }).await;
+    metrics.working(-1);
+    Ok(ended.unwrap_or_else(|panic| {
+        metrics.panicked();
         tracing::error!(provider = name, error = %panic, "a reconcile panicked; it is tried again in a minute");
         Action::requeue(AFTER_PANIC)
     }))

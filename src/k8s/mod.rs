@@ -21,6 +21,7 @@ pub mod lease;
 pub mod look;
 pub mod manifests;
 pub mod memory;
+pub mod metrics;
 pub mod observe;
 pub mod operator;
 pub mod pod;
@@ -28,6 +29,7 @@ mod quantity;
 pub mod refusal;
 pub mod rollout;
 pub mod stamp;
+pub mod sweep;
 pub mod time;
 
 /// An error and everything that caused it, in one line, without repeating what a cause already said.

@@ -6,6 +6,7 @@ use super::crd::Provider;
 use super::look::look;
 use super::manifests::{Manifest, Workload, five};
 use super::memory::{Memory, spread};
+use super::metrics::Metrics;
 use super::observe::{Raw, class_of, observe};
 use super::{audit, event};
 use crate::effects::{Refusal, execute};
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How many rounds one reconcile may take before others get their turn.
 const ROUNDS: usize = 8;
+/// How long after that a Provider waits for its next turn.
+const AFTER_ROUNDS: Duration = Duration::from_secs(1);
 
 /// What every reconcile shares.
 pub struct Operator {
@@ -29,6 +32,8 @@ pub struct Operator {
     pub caches: Arc<Caches>,
     /// What is kept in mind between two reconciles.
     pub memory: Memory,
+    /// What is counted.
+    pub metrics: Metrics,
 }
 
 impl Operator {
@@ -44,19 +49,26 @@ impl Operator {
 
     /// Brings one Provider as far as it goes, and says when to look again though no watch tells of anything.
     pub async fn reconcile(&self, provider: Arc<Provider>) -> Action {
+        let began = Instant::now();
+        let (result, delay) = self.rounds(&provider).await;
+        self.metrics.reconciled(result, began.elapsed());
+        Action::requeue(spread(delay, &provider))
+    }
+
+    async fn rounds(&self, provider: &Arc<Provider>) -> (&'static str, Duration) {
         for _ in 0..ROUNDS {
-            let provider = self.latest(&provider);
-            match self.round(provider.clone()).await {
+            match self.round(self.latest(provider)).await {
                 Ok(Wake::Again) => {}
-                Ok(wake) => return Action::requeue(spread(wake.after(), &provider)),
+                Ok(wake) => return ("success", wake.after()),
                 Err(refusal) => {
                     tracing::warn!(provider = %provider.name_any(), error = refusal.words, "could not look");
-                    let delay = refusal.fault.delay(1, 0).max(Duration::from_secs(1));
-                    return Action::requeue(spread(delay, &provider));
+                    self.memory.stop(provider, &[], refusal, Instant::now());
+                    let halt = self.memory.halt(provider, &[], Instant::now());
+                    return ("error", halt.and_then(|h| h.waiting).unwrap_or(AFTER_ROUNDS));
                 }
             }
         }
-        Action::requeue(Duration::from_secs(1))
+        ("requeue_after", AFTER_ROUNDS)
     }
 
     async fn round(&self, provider: Arc<Provider>) -> Result<Wake, Refusal> {
@@ -70,6 +82,7 @@ impl Operator {
         let plan = step(recorded, &seen, now);
         let done = execute(&plan, &Cluster { operator: self, raw: &raw, wanted: &wanted }).await;
         self.memory.remember(&provider, &wanted, &done, instant);
+        self.metrics.executed(&plan, &done);
         audit::record(&provider, &seen, &plan, &done);
         if plan.phase() == Phase::Terminating && done.iter().any(|d| d.releases()) {
             self.memory.forget(&provider.namespace().unwrap_or_default(), &provider.name_any());
@@ -98,6 +111,7 @@ impl Operator {
         for edge in self.memory.unannounced(provider) {
             let published = event::publish(&self.client, &self.identity.instance, provider, &edge).await.is_ok();
             if self.memory.announced(provider, &edge, published) {
+                self.metrics.events_dropped.inc();
                 tracing::warn!(provider = %provider.name_any(), reason = %edge.entry.reason, "dropped an Event");
             }
         }
