@@ -1,9 +1,10 @@
 //! The whole stream against its golden file, and what holds for every object.
 #![allow(clippy::unwrap_used)]
 use super::{Install, Object, Stage, yaml};
-use crate::k8s::crd::{Backend, LogFormat};
+use crate::k8s::crd::{Backend, LogFormat, Provider, ProviderClass};
+use crate::k8s::manifests::{Workload, role};
 use rstest::rstest;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 fn install() -> Install {
@@ -75,6 +76,47 @@ fn nobody_may_take_more_than_he_has() {
             }
         }
     }
+}
+
+/// Each (group, resource, verb) of a list of rules.
+fn grants(rules: &Value) -> BTreeSet<(String, String, String)> {
+    let list = |v: &Value| v.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    let mut all = BTreeSet::new();
+    for rule in rules.as_array().into_iter().flatten() {
+        let (groups, resources, verbs): (Vec<_>, Vec<_>, Vec<_>) =
+            (list(&rule["apiGroups"]), list(&rule["resources"]), list(&rule["verbs"]));
+        for group in &groups {
+            for resource in &resources {
+                all.extend(verbs.iter().map(|v| (group.clone(), resource.clone(), v.clone())));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_operator_holds_what_it_hands_out() {
+    // The API server refuses a grant of what the granter does not hold itself.
+    let provider: Provider = serde_json::from_value(json!({
+        "apiVersion": "banlieue.io/v1alpha1", "kind": "Provider", "metadata": {"namespace": "n", "name": "p", "uid": "u"},
+        "spec": {"providerClassRef": {"name": "vsphere"}, "connection": {
+            "endpoint": "https://h/", "credentialsRef": {"name": "s"}, "caBundle": {"configMapRef": {"name": "ca"}},
+        }},
+    }))
+    .unwrap();
+    let objects = install().objects().unwrap();
+    let rules = |name: &str| {
+        grants(&objects.iter().find(|o| o.name == name && o.resource.kind == "ClusterRole").unwrap().body["rules"])
+    };
+    let holds = rules("banlieue-operator");
+    let class = objects.iter().find(|o| o.stage == Stage::Classes).unwrap();
+    let backend = class.name.clone();
+    let class: ProviderClass = serde_json::from_value(class.body.clone()).unwrap();
+    let workload = Workload { provider: &provider, class: &class, install_namespace: "i", account_uid: None };
+    let minted = serde_json::to_value(role::build(&workload)).unwrap();
+    let mut hands_out = grants(&minted["rules"]);
+    hands_out.extend(rules(&format!("banlieue-provider-{backend}")));
+    assert!(hands_out.is_subset(&holds), "{:?}", hands_out.difference(&holds));
 }
 
 #[rstest]

@@ -1,0 +1,138 @@
+//! The program as a person runs it, without a cluster: exit codes, one clear line, and nothing secret in it.
+#![allow(clippy::unwrap_used)]
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// A value that must never be printed.
+const MARKER: &str = "s3cret-marker";
+
+/// The program in an environment of its own: no kubeconfig, no home, no pod.
+fn banlieue(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_banlieue"));
+    command.args(args).env_clear().env("HOME", "/nonexistent");
+    command
+}
+
+fn file(name: &str, content: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+/// Its one line on standard error, after it failed with this code.
+#[track_caller]
+fn fails(mut command: Command, code: i32) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let said = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(code), "{said}");
+    assert!(said.starts_with("error: ") && said.trim_end().lines().count() == 1, "not one line: {said}");
+    assert!(stdout.is_empty() && !said.contains(MARKER), "{said}");
+    said
+}
+
+fn kubeconfig(server: &str) -> String {
+    serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": server, "insecure-skip-tls-verify": true}}],
+        "users": [{"name": "u", "user": {"token": MARKER}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    })
+    .to_string()
+}
+
+#[test]
+fn the_dry_run_needs_nothing_and_is_the_same_each_time() {
+    let dry = ["bootstrap", "operator", "--dry-run"];
+    let first = banlieue(&dry).output().unwrap();
+    let again = banlieue(&dry).env("KUBECONFIG", "/nonexistent/kubeconfig").output().unwrap();
+    assert!(first.status.success() && first.stderr.is_empty());
+    assert!(first.stdout.starts_with(b"---\n# ") && first.stdout == again.stdout);
+}
+
+#[test]
+fn a_flag_that_cannot_be_used() {
+    for (flag, value) in [
+        ("--namespace", "Foo"),
+        ("--namespace", "kube-system"),
+        ("--version", "v 1"),
+        ("--registry", "https://registry.example.com"),
+        ("--registry", "registry.example.com/"),
+        ("--replicas", "0"),
+    ] {
+        let said = fails(banlieue(&["bootstrap", "operator", "--dry-run", flag, value]), 2);
+        assert!(said.contains(flag) && said.contains(value), "{said}");
+    }
+}
+
+#[test]
+fn a_kubeconfig_that_is_not_there() {
+    let path = "/nonexistent/kubeconfig.yaml";
+    let said = fails(banlieue(&["bootstrap", "operator", "--kubeconfig", path]), 1);
+    assert!(said.contains(path) && said.contains("--kubeconfig"), "{said}");
+    let mut command = banlieue(&["bootstrap", "operator"]);
+    command.env("KUBECONFIG", path);
+    assert!(fails(command, 1).contains(path));
+    let said = fails(banlieue(&["bootstrap", "operator"]), 1);
+    assert!(said.contains("there is no kubeconfig") && said.contains("/nonexistent/.kube/config"), "{said}");
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_used() {
+    let good = kubeconfig("https://127.0.0.1:1");
+    for (name, content, says) in [
+        ("broken.yaml", format!("users: [ token: {MARKER}"), "line 1"),
+        ("shape.yaml", format!("clusters: {MARKER}"), "line 1"),
+        ("empty.yaml", String::new(), "current context"),
+        ("context.yaml", good.replace(r#""current-context":"c""#, r#""current-context":"d""#), "\"d\""),
+        ("server.yaml", good.replace("https://127.0.0.1:1", "a b"), "not a URL"),
+    ] {
+        let mut command = banlieue(&["bootstrap", "operator"]);
+        command.env("KUBECONFIG", file(name, &content));
+        let said = fails(command, 1);
+        assert!(said.contains(name) && said.contains(says), "{said}");
+    }
+}
+
+#[test]
+fn an_api_server_that_does_not_answer() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for address in [closed, silent.local_addr().unwrap()] {
+        for verb in [&["bootstrap", "operator"][..], &["controller", "--health-port=0", "--log-level=debug"]] {
+            let mut command = banlieue(verb);
+            let config = kubeconfig(&format!("https://{address}"));
+            command.env("KUBECONFIG", file(&format!("{}-{}.json", address.port(), verb[0]), &config));
+            let began = Instant::now();
+            let Output { status, stderr, .. } = command.output().unwrap();
+            let said = String::from_utf8(stderr).unwrap();
+            assert!(began.elapsed() < Duration::from_secs(20), "it took {:?}", began.elapsed());
+            assert_eq!(status.code(), Some(1), "{said}");
+            let last = said.trim_end().lines().last().unwrap();
+            assert!(last.starts_with("error: ") && last.contains(&address.to_string()), "{said}");
+            assert!(!said.contains(MARKER), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_speaks_no_tls_is_no_api_server() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in server.incoming() {
+            let _ = std::io::Write::write_all(&mut stream.unwrap(), b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let mut command = banlieue(&["bootstrap", "operator"]);
+    command.env("KUBECONFIG", file("plain.json", &kubeconfig(&format!("https://{address}"))));
+    assert!(fails(command, 1).contains(&address.to_string()));
+}
+
+#[test]
+fn the_kinds_are_printed() {
+    let out = banlieue(&["crds"]).output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(out.status.success() && text.matches("kind: CustomResourceDefinition").count() == 2);
+}
