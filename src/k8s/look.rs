@@ -9,6 +9,7 @@ use crate::effects::Refusal;
 use crate::fsm::{Class, Fence, Halt, ObjectRef, Part, Place, Reason};
 use crate::k8s::crd::{Provider, ProviderClass};
 use futures::stream::{self, StreamExt, TryStreamExt};
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ const READS: usize = 8;
 
 /// Looks at everything that a decision about this Provider may depend on.
 pub async fn look(operator: &Operator, provider: Arc<Provider>, halt: Option<Halt>) -> Result<Raw, Refusal> {
-    let class = operator.caches.classes.get("", &provider.spec.provider_class_ref.name);
+    let class = class(operator, &provider).await?;
     let deleting = provider.metadata.deletion_timestamp.is_some();
     let (found, pods) = if deleting {
         (everything(operator, &provider, class.as_deref()).await?, pods_now(operator, &provider).await?)
@@ -27,8 +28,19 @@ pub async fn look(operator: &Operator, provider: Arc<Provider>, halt: Option<Hal
         let uid = provider.uid().unwrap_or_default();
         (known(operator, &provider, class.as_deref(), halt.as_ref()).await?, operator.caches.pods.indexed(&uid))
     };
-    let place = if deleting { Place::There } else { place(operator, &provider, class.as_deref()) };
+    let place = if deleting { Place::There } else { place(operator, &provider, class.as_deref()).await? };
     Ok(Raw { provider, class, found, pods, place, fence: Fence::Closed, halt })
+}
+
+/// The class. One that is not there is read live before that is told: the watches of a Provider and of a class that were
+/// made together may tell of the Provider first.
+async fn class(operator: &Operator, provider: &Provider) -> Result<Option<Arc<ProviderClass>>, Refusal> {
+    let name = &provider.spec.provider_class_ref.name;
+    if let Some(known) = operator.caches.classes.get("", name) {
+        return Ok(Some(known));
+    }
+    let api = Api::<ProviderClass>::all(operator.client.clone());
+    Ok(bounded(&format!("read ProviderClass {name}"), api.get_opt(name)).await?.map(Arc::new))
 }
 
 /// The five addresses that are wanted, where the class can be used.
@@ -86,6 +98,10 @@ async fn everything(
         found
             .extend(list.items.into_iter().map(|raw| Found { object: kinds::address(part, &raw), raw: Arc::new(raw) }));
     }
+    // the last thing before the finalizer is released: as long as anything is known to be left, that is enough to know
+    if found.iter().any(|f| f.raw.owner_references().iter().all(|o| o.uid != uid)) {
+        return Ok(found);
+    }
     let (home, name) = (provider.namespace().unwrap_or_default(), provider.name_any());
     let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref()).and_then(|w| w.namespace.clone());
     let places: BTreeSet<String> =
@@ -119,29 +135,30 @@ async fn read(operator: &Operator, objects: Vec<ObjectRef>) -> Result<Vec<Found>
     Ok(found.into_iter().flatten().collect())
 }
 
-async fn pods_now(
-    operator: &Operator,
-    provider: &Provider,
-) -> Result<Vec<Arc<k8s_openapi::api::core::v1::Pod>>, Refusal> {
+async fn pods_now(operator: &Operator, provider: &Provider) -> Result<Vec<Arc<Pod>>, Refusal> {
     let ours = ListParams::default().labels(&format!("{}={}", names::PROVIDER_UID, provider.uid().unwrap_or_default()));
     let list = bounded("list pods", Api::all(operator.client.clone()).list(&ours)).await?;
     Ok(list.items.into_iter().map(Arc::new).collect())
 }
 
-/// The worst of the Provider's namespace and the workload's.
-fn place(operator: &Operator, provider: &Provider, class: Option<&ProviderClass>) -> Place {
+/// The worse of the Provider's namespace and the workload's. The Provider's own is there, as the Provider is; another that
+/// is not there is read live before that is told.
+async fn place(operator: &Operator, provider: &Provider, class: Option<&ProviderClass>) -> Result<Place, Refusal> {
     let home = provider.namespace().unwrap_or_default();
-    let away = class.and_then(|c| c.spec.workload_namespace.clone());
-    let states = [Some(home), away].into_iter().flatten().map(|name| match operator.caches.namespaces.get("", &name) {
-        None => Place::Missing(name),
-        Some(namespace) if namespace.metadata.deletion_timestamp.is_some() => Place::Terminating(name),
-        Some(_) => Place::There,
-    });
-    states
-        .max_by_key(|place| match place {
-            Place::There => 0,
-            Place::Terminating(_) => 1,
-            Place::Missing(_) => 2,
-        })
-        .unwrap_or_default()
+    let terminating = |name: &str| {
+        let known = operator.caches.namespaces.get("", name);
+        known.is_some_and(|namespace| namespace.metadata.deletion_timestamp.is_some())
+    };
+    if let Some(away) = class.and_then(|c| c.spec.workload_namespace.clone()) {
+        if operator.caches.namespaces.get("", &away).is_none() {
+            let api = Api::<Namespace>::all(operator.client.clone());
+            if bounded(&format!("read Namespace {away}"), api.get_metadata_opt(&away)).await?.is_none() {
+                return Ok(Place::Missing(away));
+            }
+        }
+        if terminating(&away) {
+            return Ok(Place::Terminating(away));
+        }
+    }
+    Ok(if terminating(&home) { Place::Terminating(home) } else { Place::There })
 }

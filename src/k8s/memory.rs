@@ -4,7 +4,7 @@ use super::crd::Provider;
 use super::manifests::Manifest;
 use super::stamp;
 use crate::effects::{Done, Refusal};
-use crate::fsm::{Halt, Transition};
+use crate::fsm::{Effect, Fault, Halt, Transition};
 use kube::ResourceExt;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +24,12 @@ struct Entry {
     /// What our last write to the Provider answered.
     latest: Option<Arc<Provider>>,
     halt: Option<Stopped>,
+    /// How often in a row a record (an Event, the status) failed.
+    unrecorded: u32,
+    /// How often in a row a reconcile used up its rounds.
+    restless: u32,
+    /// Until when it is left alone for that.
+    rests: Option<Instant>,
     /// Edges whose Event could not be published yet, and how often that was tried.
     unannounced: Vec<(Transition, u8)>,
 }
@@ -65,8 +71,15 @@ impl Memory {
         })
     }
 
-    /// Takes in what became of a plan: the effect that ended the walk, if one did, and Events to try again.
-    pub fn remember(&self, provider: &Provider, wanted: &[Manifest], done: &[Done<'_>], now: Instant) {
+    /// Takes in what became of a plan: the effect that ended the walk, if one did, and Events to try again. Returns when
+    /// to try a record that failed again.
+    pub fn remember(
+        &self,
+        provider: &Provider,
+        wanted: &[Manifest],
+        done: &[Done<'_>],
+        now: Instant,
+    ) -> Option<Duration> {
         let works = done.iter().any(|d| !d.effect.is_record());
         let failed = done.iter().find(|d| d.halts()).and_then(|d| d.result.clone().err());
         match failed {
@@ -75,12 +88,30 @@ impl Memory {
             None => {}
         }
         self.entry(provider, |entry| {
-            for done in done.iter().filter(|d| d.result.is_err()) {
-                if let crate::fsm::Effect::Announce(edge) = done.effect {
+            let mut again = None;
+            for (done, refusal) in done.iter().filter_map(|d| Some((d, d.result.as_ref().err()?))) {
+                if let Effect::Announce(edge) = done.effect {
                     entry.unannounced.push(((**edge).clone(), 1));
                 }
+                again = again.or(done.effect.is_record().then_some(refusal.fault));
             }
+            entry.unrecorded = if again.is_some() { entry.unrecorded + 1 } else { 0 };
+            again.map(|fault| fault.delay(entry.unrecorded, seed(provider)))
+        })
+    }
+
+    /// Takes in that a reconcile used up its rounds, or came to rest. One that did not is left alone for a while, longer
+    /// each time in a row, whatever wakes it: else two hands that undo each other's writes would do so without a pause.
+    pub fn rested(&self, provider: &Provider, rested: bool, now: Instant) {
+        self.entry(provider, |entry| {
+            entry.restless = if rested { 0 } else { entry.restless + 1 };
+            entry.rests = (!rested).then(|| now + Fault::Throttled.delay(entry.restless, seed(provider)));
         });
+    }
+
+    /// How long it is left alone yet.
+    pub fn rest(&self, provider: &Provider, now: Instant) -> Option<Duration> {
+        self.entry(provider, |entry| entry.rests?.checked_duration_since(now)).filter(|rest| !rest.is_zero())
     }
 
     /// Takes in that a look or an effect failed.

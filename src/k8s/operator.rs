@@ -19,8 +19,6 @@ use std::time::{Duration, Instant};
 
 /// How many rounds one reconcile may take before others get their turn.
 const ROUNDS: usize = 8;
-/// How long after that a Provider waits for its next turn.
-const AFTER_ROUNDS: Duration = Duration::from_secs(1);
 
 /// What every reconcile shares.
 pub struct Operator {
@@ -56,19 +54,29 @@ impl Operator {
     }
 
     async fn rounds(&self, provider: &Arc<Provider>) -> (&'static str, Duration) {
+        if let Some(rest) = self.memory.rest(provider, Instant::now()) {
+            return ("requeue_after", rest);
+        }
         for _ in 0..ROUNDS {
             match self.round(self.latest(provider)).await {
                 Ok(Wake::Again) => {}
-                Ok(wake) => return ("success", wake.after()),
+                Ok(wake) => {
+                    self.memory.rested(provider, true, Instant::now());
+                    return ("success", wake.after());
+                }
                 Err(refusal) => {
                     tracing::warn!(provider = %provider.name_any(), error = refusal.words, "could not look");
                     self.memory.stop(provider, &[], refusal, Instant::now());
                     let halt = self.memory.halt(provider, &[], Instant::now());
-                    return ("error", halt.and_then(|h| h.waiting).unwrap_or(AFTER_ROUNDS));
+                    return ("error", halt.and_then(|h| h.waiting).unwrap_or_default());
                 }
             }
         }
-        ("requeue_after", AFTER_ROUNDS)
+        // somebody changes back what we change, or the API server makes another thing of it than we sent
+        let now = Instant::now();
+        self.memory.rested(provider, false, now);
+        tracing::warn!(provider = %provider.name_any(), "no rest after {ROUNDS} rounds: does anybody undo our writes?");
+        ("requeue_after", self.memory.rest(provider, now).unwrap_or_default())
     }
 
     async fn round(&self, provider: Arc<Provider>) -> Result<Wake, Refusal> {
@@ -81,14 +89,17 @@ impl Operator {
         let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref());
         let plan = step(recorded, &seen, now);
         let done = execute(&plan, &Cluster { operator: self, raw: &raw, wanted: &wanted }).await;
-        self.memory.remember(&provider, &wanted, &done, instant);
+        let unrecorded = self.memory.remember(&provider, &wanted, &done, instant);
         self.metrics.executed(&plan, &done);
         audit::record(&provider, &seen, &plan, &done);
         if plan.phase() == Phase::Terminating && done.iter().any(|d| d.releases()) {
             self.memory.forget(&provider.namespace().unwrap_or_default(), &provider.name_any());
             return Ok(Wake::Slow);
         }
-        Ok(plan.wake())
+        Ok(match (plan.wake(), unrecorded) {
+            (Wake::Again, _) | (_, None) => plan.wake(),
+            (wake, Some(rest)) => Wake::HoldOver(rest.min(wake.after())),
+        })
     }
 
     /// The five, where they are wanted: there is a usable class, and the Provider lives.
