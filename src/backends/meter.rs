@@ -1,5 +1,5 @@
 //! What is measured of the traffic with a backend.
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
@@ -20,11 +20,11 @@ struct Request {
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 struct Login {
-    result: LoginResult,
+    result: &'static str,
 }
 
 /// How a login ended.
-#[derive(Clone, Copy, Debug, EncodeLabelValue, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LoginResult {
     /// The backend let us in.
     Ok,
@@ -55,6 +55,11 @@ impl Meter {
     }
 
     pub(super) fn login(&self, result: LoginResult) {
+        let result = match result {
+            LoginResult::Ok => "ok",
+            LoginResult::Refused => "refused",
+            LoginResult::Failed => "failed",
+        };
         self.logins.get_or_create(&Login { result }).inc();
     }
 }
