@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
     match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(cli::run(cli))) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => error::report(&error),
     }
 }

@@ -7,10 +7,12 @@ pub mod error;
 pub mod logging;
 pub mod operator;
 pub mod phases;
+pub mod plan;
 pub mod provider;
 pub mod signal;
 
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
 /// A Kubernetes operator and its installer for registering virtualization backends.
 #[derive(Debug, Parser)]
@@ -35,6 +37,8 @@ pub enum Command {
     Operator(Role<operator::Args>),
     /// Run the controller: sum up each ProviderClass in its status.
     Controller(Role<controller::Args>),
+    /// Print what the operator would do for a Provider, and do nothing.
+    Plan(plan::Args),
     /// Print the phases, their reasons, what each means and what to do.
     Phases(phases::Args),
     /// Run the provider of a backend: log in, probe, report.
@@ -52,12 +56,16 @@ pub struct Role<A: clap::Args> {
     pub args: A,
 }
 
-/// Runs the verb to its end.
+/// Runs the verb to its end, and says how the process ends where it did not fail.
 ///
 /// # Errors
 /// With one line for people; [`error::Usage`] where the command line is to blame.
-pub async fn run(cli: Cli) -> anyhow::Result<()> {
+pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
+        Command::Plan(args) => {
+            logging::quietly()?;
+            return plan::run(args).await;
+        }
         Command::Bootstrap(command) => {
             logging::quietly()?;
             bootstrap::run(command).await
@@ -77,6 +85,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<()> {
             provider::run(role.args).await
         }
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Reading the world: caches while a Provider lives, live reads where a decision must not rest on a cache.
 use super::crd::Backend;
-use super::manifests::{Workload, names};
-use super::observe::{Found, Raw, class_of};
+use super::known::Known;
+use super::manifests::names;
+use super::observe::{Found, Raw};
 use super::operator::Operator;
 use super::refusal::bounded;
 use super::{kinds, stamp};
 use crate::effects::Refusal;
-use crate::fsm::{Class, Fence, Halt, ObjectRef, Part, Place, Reason};
+use crate::fsm::{Fault, Fence, Halt, ObjectRef, Part, Place, Reason};
 use crate::k8s::crd::{Provider, ProviderClass};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
@@ -43,41 +44,20 @@ async fn class(operator: &Operator, provider: &Provider) -> Result<Option<Arc<Pr
     Ok(bounded(&format!("read ProviderClass {name}"), api.get_opt(name)).await?.map(Arc::new))
 }
 
-/// The five addresses that are wanted, where the class can be used.
-fn addresses(operator: &Operator, provider: &Provider, class: Option<&ProviderClass>) -> Vec<ObjectRef> {
-    let usable = class_of(provider, class) == Class::Usable;
-    class.filter(|_| usable).map_or_else(Vec::new, |class| {
-        let workload = Workload { provider, class, install_namespace: &operator.identity.namespace, account_uid: None };
-        Part::ALL.map(|part| workload.object(part)).into()
-    })
-}
-
-/// What the caches know: the wanted addresses and everything stamped ours. What they do not know is read live where
-/// something of another hand may stand there: after a conflict, while one lasts, and before a move takes anything down.
+/// What the caches know. What they do not know is read live where something of another hand may stand there: after a
+/// conflict, while one lasts, and before a move takes anything down.
 async fn known(
     operator: &Operator,
     provider: &Provider,
     class: Option<&ProviderClass>,
     halt: Option<&Halt>,
 ) -> Result<Vec<Found>, Refusal> {
-    let uid = provider.uid().unwrap_or_default();
-    let wanted = addresses(operator, provider, class);
-    let mut found: Vec<Found> = Vec::new();
-    for part in Part::ALL {
-        let ours = operator.caches.part(part).indexed(&uid);
-        found.extend(ours.into_iter().map(|raw| Found { object: kinds::address(part, &raw), raw }));
-    }
-    for object in &wanted {
-        if found.iter().all(|f| f.object != *object) {
-            let raw = operator.caches.part(object.part).get(object.namespace.as_deref().unwrap_or(""), &object.name);
-            found.extend(raw.map(|raw| Found { object: object.clone(), raw }));
-        }
-    }
+    let Known { mut found, unknown } = Known::of(&operator.caches, &operator.identity.namespace, provider, class);
     let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref()).and_then(|w| w.reason);
-    let moving = found.iter().any(|f| f.object.part == Part::Deployment && !wanted.contains(&f.object));
-    if halt.is_some_and(|h| h.fault == crate::fsm::Fault::Conflict) || recorded == Some(Reason::NameConflict) || moving
-    {
-        let unknown = wanted.into_iter().filter(|object| found.iter().all(|f| f.object != *object)).collect();
+    let conflict = halt.is_some_and(|h| h.fault == Fault::Conflict) || recorded == Some(Reason::NameConflict);
+    let missing = unknown.iter().any(|o| o.part == Part::Deployment);
+    let moving = missing && found.iter().any(|f| f.object.part == Part::Deployment);
+    if conflict || moving {
         found.extend(read(operator, unknown).await?);
     }
     Ok(found)

@@ -10,7 +10,7 @@ use super::metrics::Metrics;
 use super::observe::{Raw, class_of, observe};
 use super::{audit, event};
 use crate::effects::{Refusal, execute};
-use crate::fsm::{Class, Fault, ObjectRef, Part, Phase, Wake, step};
+use crate::fsm::{Class, Fault, Part, Phase, Wake, step};
 use chrono::{SubsecRound, Utc};
 use kube::runtime::controller::Action;
 use kube::{Client, ResourceExt};
@@ -83,7 +83,7 @@ impl Operator {
         let (now, instant) = (Utc::now().trunc_subsecs(0), Instant::now());
         self.announce_again(&provider).await;
         let mut raw = look(self, provider.clone(), self.memory.halt(&provider, &[], instant)).await?;
-        let wanted = self.manifests(&raw)?;
+        let wanted = wanted(&raw, &self.identity.namespace)?;
         raw.halt = self.memory.halt(&provider, &wanted, instant);
         let seen = observe(&raw, &wanted, now);
         let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref());
@@ -102,21 +102,6 @@ impl Operator {
         })
     }
 
-    /// The five, where they are wanted: there is a usable class, and the Provider lives.
-    fn manifests(&self, raw: &Raw) -> Result<Vec<Manifest>, Refusal> {
-        let Some(class) = raw.class.as_deref() else { return Ok(vec![]) };
-        let deleting = raw.provider.metadata.deletion_timestamp.is_some();
-        if deleting || class_of(&raw.provider, Some(class)) != Class::Usable {
-            return Ok(vec![]);
-        }
-        let mut workload =
-            Workload { provider: &raw.provider, class, install_namespace: &self.identity.namespace, account_uid: None };
-        let account: ObjectRef = workload.object(Part::ServiceAccount);
-        let account = raw.found.iter().find(|f| f.object == account);
-        workload.account_uid = account.and_then(|f| f.raw.metadata.uid.as_deref());
-        five(&workload).map_err(|e| Refusal { fault: Fault::Refused, words: format!("build the objects: {e}") })
-    }
-
     /// Events that failed are tried again from memory a few times, then dropped.
     async fn announce_again(&self, provider: &Arc<Provider>) {
         for edge in self.memory.unannounced(provider) {
@@ -127,6 +112,20 @@ impl Operator {
             }
         }
     }
+}
+
+/// The five, where they are wanted: there is a usable class, and the Provider lives.
+pub(super) fn wanted(raw: &Raw, install_namespace: &str) -> Result<Vec<Manifest>, Refusal> {
+    let usable = class_of(&raw.provider, raw.class.as_deref()) == Class::Usable;
+    let Some(class) = raw.class.as_deref().filter(|_| usable && raw.provider.metadata.deletion_timestamp.is_none())
+    else {
+        return Ok(vec![]);
+    };
+    let mut workload = Workload { provider: &raw.provider, class, install_namespace, account_uid: None };
+    let account = workload.object(Part::ServiceAccount);
+    let account = raw.found.iter().find(|f| f.object == account);
+    workload.account_uid = account.and_then(|f| f.raw.metadata.uid.as_deref());
+    five(&workload).map_err(|e| Refusal { fault: Fault::Refused, words: format!("build the objects: {e}") })
 }
 
 impl std::fmt::Debug for Operator {

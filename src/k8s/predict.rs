@@ -1,0 +1,168 @@
+//! What the operator would do, by its own functions: `step` on its own predicted outcome until nothing is owed.
+use super::caches::Caches;
+use super::crd::{Provider, ProviderClass};
+use super::kinds;
+use super::known::{Known, addresses};
+use super::manifests::{Manifest, names};
+use super::observe::{Raw, observe};
+use super::operator::wanted;
+use super::refusal::bounded;
+use crate::effects::Refusal;
+use crate::fsm::{Effect, Fence, ObjectRef, Part, Place, Plan, Sight, step};
+use chrono::{DateTime, Utc};
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::{Client, ResourceExt};
+use std::sync::Arc;
+
+/// How many rounds a prediction may take.
+const ROUNDS: usize = 16;
+/// What stands for a uid that the API server has yet to give.
+const UNKNOWN: &str = "(known after the create)";
+
+/// One round: the plan, and in which fields each object differs.
+#[derive(Debug)]
+pub struct Round {
+    /// What `step` decided.
+    pub plan: Plan,
+    /// The objects that would be changed, and their fields.
+    pub fields: Vec<(ObjectRef, Vec<String>)>,
+    /// The wanted objects' addresses, by part.
+    pub objects: Vec<ObjectRef>,
+}
+
+/// The rounds until nothing is owed, from what the caches hold. They are changed by the prediction.
+pub fn rounds(
+    caches: &Caches,
+    install_namespace: &str,
+    mut provider: Provider,
+    now: DateTime<Utc>,
+) -> Result<Vec<Round>, Refusal> {
+    let mut rounds = Vec::new();
+    while rounds.len() < ROUNDS {
+        let class = caches.classes.get("", &provider.spec.provider_class_ref.name);
+        let found = Known::of(caches, install_namespace, &provider, class.as_deref()).found;
+        let pods = caches.pods.indexed(&provider.uid().unwrap_or_default());
+        let place = place(caches, class.as_deref());
+        let (fence, halt) = (Fence::Closed, None);
+        let raw = Raw { provider: Arc::new(provider.clone()), class, found, pods, place, fence, halt };
+        let manifests = wanted(&raw, install_namespace)?;
+        let seen = observe(&raw, &manifests, now);
+        let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref());
+        let plan = step(recorded, &seen, now);
+        let effects = plan.effects().to_vec();
+        let fields = seen.wanted.iter().filter_map(|w| match &w.sight {
+            Sight::Drifted(fields) | Sight::Unchangeable { fields, .. } => Some((w.object.clone(), fields.clone())),
+            _ => None,
+        });
+        let fields = fields.collect();
+        rounds.push(Round { plan, fields, objects: seen.wanted.into_iter().map(|w| w.object).collect() });
+        if effects.is_empty() || !effects.iter().all(|effect| imagine(caches, &mut provider, &manifests, effect)) {
+            break;
+        }
+    }
+    Ok(rounds)
+}
+
+fn place(caches: &Caches, class: Option<&ProviderClass>) -> Place {
+    match class.and_then(|c| c.spec.workload_namespace.clone()) {
+        Some(away) if caches.namespaces.get("", &away).is_none() => Place::Missing(away),
+        _ => Place::There,
+    }
+}
+
+/// Takes an effect as carried out. Returns whether the Provider is still there.
+fn imagine(caches: &Caches, provider: &mut Provider, manifests: &[Manifest], effect: &Effect) -> bool {
+    match effect {
+        Effect::HoldFinalizer => provider.finalizers_mut().push(names::FINALIZER.into()),
+        Effect::Apply(part, _) => {
+            let manifest = manifests.iter().find(|m| m.object.part == *part);
+            if let Some(mut object) = manifest.and_then(|m| serde_json::from_value(m.body.clone()).ok()) {
+                given(caches, *part, &mut object);
+                caches.part(*part).put(object);
+            }
+        }
+        Effect::Delete(doomed) => {
+            let namespace = doomed.object.namespace.as_deref().unwrap_or("");
+            caches.part(doomed.object.part).forget(namespace, &doomed.object.name, &doomed.uid);
+            if doomed.object.part == Part::Deployment {
+                for pod in caches.pods.indexed(&provider.uid().unwrap_or_default()) {
+                    caches.pods.forget(namespace, &pod.name_any(), &pod.uid().unwrap_or_default());
+                }
+            }
+        }
+        Effect::Announce(_) => {}
+        Effect::ReportWorkload(status) => {
+            provider.status.get_or_insert_default().workload = Some((**status).clone());
+        }
+        Effect::ReleaseFinalizer => return false,
+    }
+    true
+}
+
+/// What the API server gives an object: the uid it had, or one that is not known yet.
+fn given(caches: &Caches, part: Part, object: &mut DynamicObject) {
+    let known = caches.part(part).get(&object.namespace().unwrap_or_default(), &object.name_any());
+    object.metadata.uid = Some(known.as_ref().and_then(|k| k.uid()).unwrap_or_else(|| UNKNOWN.into()));
+    object.metadata.resource_version = known.as_ref().and_then(|k| k.resource_version());
+    if let Some(status) = known.and_then(|k| k.data.get("status").cloned()) {
+        object.data["status"] = status;
+    }
+}
+
+/// Fills caches with what a prediction for one Provider depends on, by reads alone.
+pub async fn read(client: &Client, install_namespace: &str, provider: &Provider) -> Result<Arc<Caches>, Refusal> {
+    let caches = Caches::new();
+    let uid = provider.uid().unwrap_or_default();
+    let ours = ListParams::default().labels(&format!("{}={uid}", names::PROVIDER_UID));
+    let name = &provider.spec.provider_class_ref.name;
+    let class = bounded("read the class", Api::<ProviderClass>::all(client.clone()).get_opt(name)).await?;
+    if let Some(class) = &class {
+        caches.classes.put(class.clone());
+    }
+    for part in Part::ALL {
+        let list = bounded("list the objects", kinds::everywhere(client, part).list(&ours)).await?;
+        list.items.into_iter().for_each(|object| caches.part(part).put(object));
+    }
+    for object in addresses(install_namespace, provider, class.as_ref()) {
+        if let Some(there) = bounded("read an object", kinds::api(client, &object).get_opt(&object.name)).await? {
+            caches.part(object.part).put(there);
+        }
+    }
+    let pods = bounded("list pods", Api::<Pod>::all(client.clone()).list(&ours)).await?;
+    pods.items.into_iter().for_each(|pod| caches.pods.put(pod));
+    if let Some(away) = class.and_then(|c| c.spec.workload_namespace) {
+        let api = Api::<Namespace>::all(client.clone());
+        if let Some(there) = bounded("read the namespace", api.get_metadata_opt(&away)).await? {
+            caches.namespaces.put(there);
+        }
+    }
+    Ok(caches)
+}
+
+/// Reads one Provider.
+pub async fn provider(client: &Client, namespace: &str, name: &str) -> Result<Option<Provider>, Refusal> {
+    bounded("read the Provider", Api::namespaced(client.clone(), namespace).get_opt(name)).await
+}
+
+/// Fills caches from objects that were read from files; returns the Providers among them.
+pub fn from_files(objects: Vec<DynamicObject>) -> Result<(Arc<Caches>, Vec<Provider>), serde_json::Error> {
+    let (caches, mut providers) = (Caches::new(), Vec::new());
+    for mut object in objects {
+        let kind = object.types.as_ref().map(|t| t.kind.clone()).unwrap_or_default();
+        object.metadata.uid.get_or_insert_with(|| UNKNOWN.into());
+        let value = || serde_json::to_value(&object);
+        match kind.as_str() {
+            "Provider" => providers.push(serde_json::from_value(value()?)?),
+            "ProviderClass" => caches.classes.put(serde_json::from_value(value()?)?),
+            "Namespace" => caches.namespaces.put(serde_json::from_value(value()?)?),
+            "Pod" => caches.pods.put(serde_json::from_value(value()?)?),
+            kind => {
+                if let Some(part) = Part::ALL.into_iter().find(|p| p.kind() == kind) {
+                    caches.part(part).put(object);
+                }
+            }
+        }
+    }
+    Ok((caches, providers))
+}
