@@ -54,6 +54,20 @@ fn keep_logs(cache: &Cache, name: &str) {
         let _ = std::fs::remove_dir_all(&last);
         let _ = last.parent().map(std::fs::create_dir_all);
         let _ = std::fs::rename(logs, last);
+        prune_logs(cache);
+    }
+}
+
+/// How many folders of logs are kept.
+const KEPT_LOGS: usize = 20;
+
+/// Removes the oldest folders of logs.
+fn prune_logs(cache: &Cache) {
+    let entries = std::fs::read_dir(cache.join("logs")).into_iter().flatten().flatten();
+    let mut folders: Vec<_> = entries.filter_map(|e| Some((e.metadata().ok()?.modified().ok()?, e.path()))).collect();
+    folders.sort();
+    for (_, folder) in folders.iter().rev().skip(KEPT_LOGS) {
+        let _ = std::fs::remove_dir_all(folder);
     }
 }
 
