@@ -6,7 +6,7 @@ use std::io::Write;
 /// Its flags.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// How to print it.
+    /// How to print it
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
 }
@@ -14,13 +14,13 @@ pub struct Args {
 /// How to print the phases.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Format {
-    /// A table for people.
+    /// A table for people
     Table,
-    /// The table in markdown.
+    /// The page of the docs: table and diagram
     Markdown,
-    /// The diagram for mermaid.
+    /// The diagram for mermaid
     Mermaid,
-    /// The diagram for Graphviz.
+    /// The diagram for Graphviz
     Dot,
 }
 
@@ -28,7 +28,7 @@ pub enum Format {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let text = match args.format {
         Format::Table => table(),
-        Format::Markdown => diagram::table(),
+        Format::Markdown => diagram::page(),
         Format::Mermaid => diagram::mermaid(),
         Format::Dot => diagram::dot(),
     };

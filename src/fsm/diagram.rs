@@ -99,6 +99,19 @@ pub fn table() -> String {
     text
 }
 
+/// The page `docs/phases.md`: the table, and the diagram under it.
+pub fn page() -> String {
+    format!(
+        "# Phases and reasons\n\n\
+         <!-- Generated: `banlieue phases --format markdown`. A test fails when it is stale. -->\n\n\
+         `status.workload.phase` is recomputed from what is observed, `reason` says why it is so. Events, metrics and\n\
+         the audit line use the same words.\n\n{}\n## Edges\n\nThe changes of phase that the operator takes:\n\n\
+         ```mermaid\n{}```\n",
+        table(),
+        mermaid()
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
