@@ -2,6 +2,7 @@
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub(crate) struct Entry {
     /// When it was answered.
     pub(crate) stage_timestamp: DateTime<Utc>,
     stage: String,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 /// Who.
@@ -72,6 +75,11 @@ impl Entry {
     /// The status it was answered with.
     pub(crate) fn code(&self) -> u16 {
         self.response_status.as_ref().map_or(0, |s| s.code)
+    }
+
+    /// Whether the asker lacked the right. (Admission refuses with 403 too, for instance in a namespace that is ending.)
+    pub(crate) fn forbidden(&self) -> bool {
+        self.annotations.get("authorization.k8s.io/decision").is_some_and(|d| d == "forbid")
     }
 
     /// Whether a role of ours asked.
