@@ -18,18 +18,22 @@ const NAMESPACE: &str = "banlieue-system";
 /// Shows it. What is there already is used: it may be run again and again.
 pub async fn run(progress: Progress) -> Result<()> {
     let began = Instant::now();
-    progress.say("1/4 a Kubernetes cluster");
-    let cluster = Cluster::start(Options::named(NAME)).await?;
+    let options = Options::named(NAME);
+    progress.say(format!("1/4 a cluster: local ({NAME}, Kubernetes {})", options.kubernetes_version()?));
+    let cluster = Cluster::start(options).await?;
     progress.say("2/4 the image of banlieue, loaded into it");
     cluster.load_image(&[], progress)?;
     progress.say("3/4 banlieue bootstrap operator");
     bootstrap(&cluster)?;
     progress.say("4/4 two backends: a vCenter simulator, and an address that does not exist");
     cluster.apply(&backends(&cluster.vcsim()?).to_string())?;
-    wait(&cluster, progress, "provider/prod-vc", "condition=Ready")?;
-    wait(&cluster, progress, "provider/prod-vc", "jsonpath={.status.workload.phase}=Ready")?;
-    wait(&cluster, progress, "provider/lost-vc", "jsonpath={.status.workload.reason}=WaitingForBackend")?;
-    wait(&cluster, progress, "provider/lost-vc", "jsonpath={.status.workload.readyReplicas}=0")?;
+    let since = Instant::now();
+    wait(&cluster, "prod-vc", "condition=Ready")?;
+    wait(&cluster, "prod-vc", "jsonpath={.status.workload.phase}=Ready")?;
+    progress.step("prod-vc", "Ready", since);
+    wait(&cluster, "lost-vc", "jsonpath={.status.workload.reason}=WaitingForBackend")?;
+    wait(&cluster, "lost-vc", "jsonpath={.status.workload.readyReplicas}=0")?;
+    progress.step("lost-vc", "waits", since);
     progress.say(format!("done in {:.0} s\n", began.elapsed().as_secs_f64()));
     println!("$ kubectl get providers -A -o wide\n{}", cluster.kubectl(["get", "providers", "-A", "-o", "wide"])?);
     println!("{}", next(&cluster));
@@ -89,17 +93,14 @@ fn backends(vcsim: &Vcsim) -> Value {
 }
 
 /// Waits as a person would; where it does not come, shows what is there instead.
-fn wait(cluster: &Cluster, progress: Progress, object: &str, condition: &str) -> Result<()> {
-    let start = Instant::now();
-    let condition_flag = format!("--for={condition}");
-    let waited = cluster.kubectl(["wait", "-n", NAMESPACE, object, &condition_flag, "--timeout=90s"]);
+fn wait(cluster: &Cluster, provider: &str, condition: &str) -> Result<()> {
+    let flag = format!("--for={condition}");
+    let waited = cluster.kubectl(["wait", "-n", NAMESPACE, "provider", provider, &flag, "--timeout=90s"]);
     if let Err(error) = waited {
-        let seen = cluster.kubectl(["describe", "-n", NAMESPACE, object]).unwrap_or_default();
+        let seen = cluster.kubectl(["describe", "-n", NAMESPACE, "provider", provider]).unwrap_or_default();
         let logs = crate::logs::collect(cluster).map(|f| f.display().to_string()).unwrap_or_default();
-        bail!("{object} did not come to {condition}: {error:#}\n{seen}\nlogs of every component: {logs}");
+        bail!("{provider} did not come to {condition}: {error:#}\n{seen}\nlogs of every component: {logs}");
     }
-    let (what, value) = condition.trim_start_matches("jsonpath={.status.").split_once('=').unwrap_or((condition, ""));
-    progress.step(object, &format!("{} {value}", what.trim_end_matches('}').trim_start_matches("workload.")), start);
     Ok(())
 }
 
