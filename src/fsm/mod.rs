@@ -5,6 +5,7 @@ pub mod diagram;
 pub mod halt;
 pub mod machine;
 pub mod message;
+pub mod object;
 pub mod observation;
 pub mod phase;
 pub mod plan;
@@ -17,10 +18,8 @@ mod work;
 
 pub use halt::{Fault, Halt};
 pub use machine::step;
-pub use observation::{
-    Cause, Class, Deletion, Failure, Fence, Made, ObjectRef, Observation, Part, Paused, Place, Rollout, Sight, Stray,
-    Wanted,
-};
+pub use object::{ObjectRef, Part, Sight, Stray, Wanted};
+pub use observation::{Cause, Class, Deletion, Failure, Fence, Made, Observation, Paused, Place, Rollout};
 pub use phase::Phase;
 pub use plan::{Doomed, Effect, Mode, Plan, Transition, Wake};
 pub use reason::Reason;

@@ -3,5 +3,6 @@ mod crash;
 mod fixture;
 mod model;
 mod oracle;
+mod seeded;
 mod sweep;
 mod table;
