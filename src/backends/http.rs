@@ -12,7 +12,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 /// A client that trusts what the target says, follows no redirect and keeps its one connection open.
 ///
-/// The image has no certificates of a system: Mozilla's are built in, and `caBundle` adds to them.
+/// The image has no certificates of a system: Mozilla's are built in. A `caBundle` takes their place, so that nobody
+/// else's authority can vouch for a backend whose own is named.
 ///
 /// # Errors
 /// When the CA bundle holds no certificate.
@@ -27,7 +28,10 @@ pub(super) fn client(target: &Target) -> Result<Client, Finding> {
         roots.extend(ours);
     }
     let own = roots.len();
-    roots.extend(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|der| Certificate::from_der(der).ok()));
+    if own == 0 {
+        let built_in = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+        roots.extend(built_in.filter_map(|der| Certificate::from_der(der).ok()));
+    }
     Client::builder()
         .tls_certs_only(roots)
         .tls_danger_accept_invalid_certs(target.insecure_skip_tls_verify)
