@@ -8,6 +8,8 @@ pub mod pod;
 pub mod role;
 pub mod role_binding;
 pub mod service_account;
+#[cfg(test)]
+mod tests;
 pub mod workload;
 
 pub use workload::{Manifest, Workload, five};
