@@ -102,7 +102,7 @@ pub fn observe(raw: &Raw, wanted: &[Manifest], now: DateTime<Utc>) -> Observatio
         class: class_of(provider, raw.class.as_deref()),
         place: raw.place.clone(),
         fence: raw.fence,
-        cause: cause(recorded, &seen, &made.class, provider, wanted, raw),
+        cause: cause(recorded, &seen, &strays, &made.class, wanted, raw),
         old_pods: old_pods(raw, &strays, deployment, now),
         rollout: live.map(|f| rollout::read(&f.raw, &raw.pods, now)).unwrap_or_default(),
         replicas: Some(
@@ -172,18 +172,21 @@ fn made(raw: &Raw, deployment: Option<&Manifest>) -> Made {
 fn cause(
     recorded: Option<&WorkloadStatus>,
     seen: &[Wanted],
+    strays: &[Stray],
     class: &ClassRef,
-    provider: &Provider,
     wanted: &[Manifest],
     raw: &Raw,
 ) -> Cause {
     let Some(recorded) = recorded else { return Cause::Creating };
     let missing = |w: &Wanted| matches!(w.sight, Sight::Absent | Sight::Earlier);
     let unfinished = recorded.phase == Phase::Pending && seen.iter().any(missing);
-    if unfinished || recorded.reason == Some(Reason::Creating) || seen.iter().all(missing) {
+    // a move finds nothing where it goes, and what is to go where it comes from
+    let nothing = seen.iter().all(missing) && strays.is_empty();
+    if unfinished || recorded.reason == Some(Reason::Creating) || nothing {
         return Cause::Creating;
     }
-    if recorded.provider_class.as_ref() != Some(class) {
+    // a change that takes several plans stays what it was at the first: by then the status tells the new class
+    if recorded.provider_class.as_ref() != Some(class) || recorded.reason == Some(Reason::ClassChanged) {
         return Cause::ClassChanged;
     }
     // a Deployment whose account was made anew is to roll, but nobody wants anything else
@@ -196,7 +199,8 @@ fn cause(
     let changed = |f: &Found, m: &Manifest| stamp::hash(&f.raw.metadata) != stamp::wanted_hash(&m.body);
     let wants_changed =
         raw.found.iter().any(|f| wanted.iter().any(|m| m.object == f.object && changed(f, m) && same_account(f, m)));
-    if recorded.observed_generation != provider.metadata.generation || wants_changed {
+    let told = recorded.observed_generation == raw.provider.metadata.generation;
+    if !told || wants_changed || recorded.reason == Some(Reason::SpecChanged) {
         return Cause::SpecChanged;
     }
     Cause::Drift
