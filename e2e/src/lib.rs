@@ -17,6 +17,7 @@
 //! and [`preflight`] get the machine ready.
 
 pub mod access;
+pub mod audit;
 pub mod cgroup;
 pub mod cluster;
 pub mod component;
@@ -38,12 +39,14 @@ pub mod parts;
 pub mod pki;
 pub mod preflight;
 pub mod progress;
+pub mod rights;
 pub mod sandbox;
 pub mod settings;
 pub mod supervisor;
 pub mod table;
 pub mod tools;
 pub mod vcsim;
+pub mod watch;
 
 pub use cluster::Cluster;
 pub use options::Options;

@@ -5,20 +5,20 @@
 //! that stop the operator or measure something run alone. After a failure the logs of every component are in one folder.
 //!
 //! A test is an `async fn(&Stage) -> Result<()>`. It waits for conditions ([`watch`]), never for time.
-mod audit;
 mod backend;
 mod figures;
 mod input;
 mod install;
+#[path = "../support/lab.rs"]
 mod lab;
 mod place;
 mod removal;
 mod rights;
 mod shape;
 mod stage;
-mod watch;
 mod workload;
 
+use banlieue_e2e::{audit, watch};
 use lab::{Lab, Manner};
 use libtest_mimic::Trial;
 use std::process::ExitCode;

@@ -1,12 +1,12 @@
 //! Deletion: nothing is left, whoever was away meanwhile.
 use crate::place::{Place, SOON, workload};
-use crate::rights::allowed;
 use crate::stage::{Stage, available};
 use crate::watch;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Phase, Reason};
 use banlieue::k8s::crd::Provider;
 use banlieue::k8s::manifests::names;
+use banlieue_e2e::rights::allowed;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -26,13 +26,13 @@ pub(crate) async fn nothing_is_left(stage: &Stage) -> Result<()> {
     let objects = place.workload("vc");
     let account = format!("system:serviceaccount:{}:{}", place.namespace, objects.pods);
     ensure!(
-        allowed(stage, &account, ("banlieue.io", "providerclasses"), "list", None).await?,
+        allowed(&stage.client, &account, ("banlieue.io", "providerclasses"), "list", None).await?,
         "the pod may not read classes"
     );
     place.remove("vc", &objects).await?;
     watch::gone(&place.api::<Lease>(), &names::lease(&place.namespace, "vc"), SOON).await?;
     ensure!(
-        !allowed(stage, &account, ("banlieue.io", "providerclasses"), "list", None).await?,
+        !allowed(&stage.client, &account, ("banlieue.io", "providerclasses"), "list", None).await?,
         "a grant is left for {account}"
     );
     place.clear().await

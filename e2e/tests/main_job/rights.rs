@@ -3,42 +3,11 @@ use crate::place::Place;
 use crate::stage::Stage;
 use anyhow::{Result, bail, ensure};
 use banlieue::k8s::crd::{Provider, ProviderClass};
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use banlieue_e2e::rights::allowed;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::Api;
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::json;
-
-/// Whether `user` may `verb` a (group, resource); a resource may name its subresource after a slash.
-pub(crate) async fn allowed(
-    stage: &Stage,
-    user: &str,
-    what: (&str, &str),
-    verb: &str,
-    namespace: Option<&str>,
-) -> Result<bool> {
-    let (resource, subresource) = what.1.split_once('/').map_or((what.1, None), |(r, s)| (r, Some(s.to_string())));
-    let attributes = ResourceAttributes {
-        group: Some(what.0.into()),
-        resource: Some(resource.into()),
-        subresource,
-        verb: Some(verb.into()),
-        namespace: namespace.map(Into::into),
-        ..Default::default()
-    };
-    let mut groups = vec!["system:authenticated".to_string(), "system:serviceaccounts".into()];
-    groups.extend(user.split(':').nth(2).map(|namespace| format!("system:serviceaccounts:{namespace}")));
-    let spec = SubjectAccessReviewSpec {
-        user: Some(user.into()),
-        groups: Some(groups),
-        resource_attributes: Some(attributes),
-        ..Default::default()
-    };
-    let api: Api<SubjectAccessReview> = Api::all(stage.client.clone());
-    let review = SubjectAccessReview { spec, ..Default::default() };
-    let answer = api.create(&PostParams::default(), &review).await?;
-    Ok(answer.status.is_some_and(|s| s.allowed))
-}
 
 fn refused<T>(what: &str, answer: Result<T, kube::Error>) -> Result<()> {
     match answer {
@@ -109,11 +78,11 @@ pub(crate) async fn the_operator_cannot_escalate(stage: &Stage) -> Result<()> {
     ];
     let user = "system:serviceaccount:banlieue-system:banlieue-operator";
     ensure!(
-        allowed(stage, user, ("apps", "deployments"), "patch", None).await?,
+        allowed(&stage.client, user, ("apps", "deployments"), "patch", None).await?,
         "the question is asked wrongly: it may patch Deployments"
     );
     for (what, verb) in forbidden {
-        ensure!(!allowed(stage, user, what, verb, None).await?, "the operator may {verb} {what:?}");
+        ensure!(!allowed(&stage.client, user, what, verb, None).await?, "the operator may {verb} {what:?}");
     }
     for (what, verb) in [
         (("", "secrets"), "get"),
@@ -121,7 +90,7 @@ pub(crate) async fn the_operator_cannot_escalate(stage: &Stage) -> Result<()> {
         (("banlieue.io", "providers/status"), "patch"),
     ] {
         let user = "system:serviceaccount:banlieue-system:banlieue-controller";
-        ensure!(!allowed(stage, user, what, verb, None).await?, "the controller may {verb} {what:?}");
+        ensure!(!allowed(&stage.client, user, what, verb, None).await?, "the controller may {verb} {what:?}");
     }
     Ok(())
 }

@@ -10,22 +10,22 @@ use std::path::PathBuf;
 /// One answered request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Entry {
+pub struct Entry {
     /// What was asked.
-    pub(crate) verb: String,
+    pub verb: String,
     /// The path and query.
     #[serde(rename = "requestURI")]
-    pub(crate) uri: String,
+    pub uri: String,
     /// Who asked.
-    pub(crate) user: User,
+    pub user: User,
     /// What it was about, where it was about an object.
-    pub(crate) object_ref: Option<ObjectRef>,
+    pub object_ref: Option<ObjectRef>,
     /// What was answered.
-    pub(crate) response_status: Option<Status>,
+    pub response_status: Option<Status>,
     /// When it came in.
-    pub(crate) request_received_timestamp: DateTime<Utc>,
+    pub request_received_timestamp: DateTime<Utc>,
     /// When it was answered.
-    pub(crate) stage_timestamp: DateTime<Utc>,
+    pub stage_timestamp: DateTime<Utc>,
     stage: String,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
@@ -33,87 +33,87 @@ pub(crate) struct Entry {
 
 /// Who.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct User {
+pub struct User {
     /// The name.
-    pub(crate) username: String,
+    pub username: String,
 }
 
 /// What.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct ObjectRef {
+pub struct ObjectRef {
     /// The plural of its kind.
-    pub(crate) resource: String,
+    pub resource: String,
     /// Its namespace.
-    pub(crate) namespace: String,
+    pub namespace: String,
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// The part of it.
-    pub(crate) subresource: String,
+    pub subresource: String,
 }
 
 /// How.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Status {
+pub struct Status {
     /// The HTTP status.
     #[serde(default)]
-    pub(crate) code: u16,
+    pub code: u16,
 }
 
 impl Entry {
     /// Whether it could change something and was not a dry run.
-    pub(crate) fn writes(&self) -> bool {
+    pub fn writes(&self) -> bool {
         matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
             && !self.uri.contains("dryRun=")
     }
 
     /// The plural of the kind it was about.
-    pub(crate) fn resource(&self) -> &str {
+    pub fn resource(&self) -> &str {
         self.object_ref.as_ref().map_or("", |o| &o.resource)
     }
 
     /// The status it was answered with.
-    pub(crate) fn code(&self) -> u16 {
+    pub fn code(&self) -> u16 {
         self.response_status.as_ref().map_or(0, |s| s.code)
     }
 
     /// Whether the asker lacked the right. (Admission refuses with 403 too, for instance in a namespace that is ending.)
-    pub(crate) fn forbidden(&self) -> bool {
+    pub fn forbidden(&self) -> bool {
         self.annotations.get("authorization.k8s.io/decision").is_some_and(|d| d == "forbid")
     }
 
     /// Whether a role of ours asked.
-    pub(crate) fn ours(&self) -> bool {
+    pub fn ours(&self) -> bool {
         let account = self.user.username.strip_prefix("system:serviceaccount:").and_then(|a| a.split_once(':'));
         account.is_some_and(|(_, name)| name.starts_with("banlieue-"))
     }
 
     /// In one line.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         format!("{} {} {} {} -> {}", self.stage_timestamp, self.user.username, self.verb, self.uri, self.code())
     }
 }
 
 /// The log, read from some point on.
-pub(crate) struct Log {
+pub struct Log {
     path: PathBuf,
     from: u64,
 }
 
 impl Log {
     /// All of it.
-    pub(crate) fn whole(path: PathBuf) -> Self {
+    pub fn whole(path: PathBuf) -> Self {
         Log { path, from: 0 }
     }
 
     /// What is written from now on.
-    pub(crate) fn from_now(path: PathBuf) -> Result<Self> {
+    pub fn from_now(path: PathBuf) -> Result<Self> {
         let from = std::fs::metadata(&path).with_context(|| format!("{}", path.display()))?.len();
         Ok(Log { path, from })
     }
 
     /// The answered requests since.
-    pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
+    pub fn entries(&self) -> Result<Vec<Entry>> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(self.from))?;
         let mut text = String::new();

@@ -9,10 +9,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 /// Any kind of object.
-pub(crate) trait Object:
-    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize + Send + 'static
-{
-}
+pub trait Object: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize + Send + 'static {}
 impl<K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Serialize + Send + 'static> Object for K {}
 
 /// Follows one object until `decide` answers, and gives the last state seen where it does not within `limit`.
@@ -41,7 +38,7 @@ async fn follow<K: Object, T>(
 }
 
 /// Waits until the object is there and `check` holds, and returns it so.
-pub(crate) async fn see<K: Object>(
+pub async fn see<K: Object>(
     api: &Api<K>,
     name: &str,
     what: &str,
@@ -60,7 +57,7 @@ pub(crate) async fn see<K: Object>(
 }
 
 /// Waits until the object is not there.
-pub(crate) async fn gone<K: Object>(api: &Api<K>, name: &str, limit: Duration) -> Result<()> {
+pub async fn gone<K: Object>(api: &Api<K>, name: &str, limit: Duration) -> Result<()> {
     match follow(api, name, limit, |state| state.is_none().then_some(())).await {
         Ok(()) => Ok(()),
         Err(last) => bail!("{} {name}: still there after {} s:\n{}", kind::<K>(), limit.as_secs(), show(&last)),
@@ -68,7 +65,7 @@ pub(crate) async fn gone<K: Object>(api: &Api<K>, name: &str, limit: Duration) -
 }
 
 /// Watches for all of `span`, and fails as soon as `fault` holds of the object or it is gone.
-pub(crate) async fn never<K: Object>(
+pub async fn never<K: Object>(
     api: &Api<K>,
     name: &str,
     what: &str,
@@ -92,7 +89,7 @@ fn kind<K: Object>() -> String {
 }
 
 /// An object as a person reads it: without the book-keeping of its fields, and not endless.
-pub(crate) fn show<K: Serialize>(object: &Option<K>) -> String {
+pub fn show<K: Serialize>(object: &Option<K>) -> String {
     let Some(object) = object else { return "nothing".into() };
     let mut value = serde_json::to_value(object).unwrap_or_default();
     if let Some(metadata) = value.pointer_mut("/metadata").and_then(|m| m.as_object_mut()) {
