@@ -1,0 +1,127 @@
+//! Deletion: whatever state a Provider is in, it goes and nothing of it is left.
+use crate::five::{Five, SOON};
+use crate::place::{Place, message, workload};
+use crate::stage::Stage;
+use crate::until::until;
+use anyhow::{Context, Result, ensure};
+use banlieue::fsm::{Part, Phase, Reason};
+use banlieue_e2e::watch;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::ResourceExt;
+use kube::api::{Api, DeleteParams, PropagationPolicy};
+use serde_json::json;
+
+/// A finalizer of somebody else.
+const FOREIGN: &str = "example.com/hold";
+
+/// Provider paused, class paused, both, and the class deleted first: all go, and nothing is made anew meanwhile.
+pub(crate) async fn while_paused(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "delete-paused").await?;
+    let second = "delete-paused-gone";
+    place.class(second, banlieue::k8s::crd::Backend::Vsphere, json!({})).await?;
+    let names = ["by-provider", "by-class", "by-both", "class-gone"];
+    for name in names {
+        let mut draft = place.draft(name);
+        if name == "class-gone" {
+            draft.spec.provider_class_ref.name = second.into();
+        }
+        place.create(&draft).await?;
+    }
+    for name in names {
+        place.ready(name).await?;
+    }
+    for name in ["by-provider", "by-both", "class-gone"] {
+        place.edit(name, json!({ "spec": { "paused": true } })).await?;
+        place.reason(name, Reason::ProviderPaused).await?;
+    }
+    let writes = place.writes(&names)?;
+    place.remove("by-provider").await?;
+    place.edit_class(&place.name, json!({ "paused": true })).await?;
+    place.reason("by-class", Reason::ClassPaused).await?;
+    place.drop_class(second).await?;
+    for name in ["by-class", "by-both", "class-gone"] {
+        place.remove(name).await?;
+    }
+    for name in names {
+        place.five(name).gone().await?;
+    }
+    writes.nothing_created()
+}
+
+/// Each way to ask for a deletion.
+pub(crate) async fn background_foreground_and_orphan(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "delete-ways").await?;
+    let ways = [
+        ("background", PropagationPolicy::Background),
+        ("foreground", PropagationPolicy::Foreground),
+        ("orphan", PropagationPolicy::Orphan),
+    ];
+    for (name, _) in &ways {
+        place.register(name).await?;
+    }
+    for (name, policy) in ways {
+        place.ready(name).await?;
+        let how = DeleteParams { propagation_policy: Some(policy), ..Default::default() };
+        place.delete(name, &how).await?;
+        watch::gone(&place.providers, name, SOON).await?;
+        place.five(name).gone().await?;
+    }
+    Ok(())
+}
+
+/// The grant is taken away, our finalizer goes, and the Provider ends when the other one is taken off.
+pub(crate) async fn a_foreign_finalizer_survives(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "delete-foreign").await?;
+    let mut draft = place.draft("p");
+    draft.metadata.finalizers = Some(vec![FOREIGN.into()]);
+    place.create(&draft).await?;
+    place.ready("p").await?;
+    let five = place.five("p");
+    place.delete("p", &DeleteParams::default()).await?;
+    watch::see(&place.providers, "p", "only the foreign finalizer, and nothing left", SOON, |p| {
+        let status = workload(p).filter(|w| w.phase == Phase::Terminating);
+        p.finalizers() == [FOREIGN] && status.is_some() && message(p).contains("nothing is left")
+    })
+    .await?;
+    ensure!(five.find(Part::ClusterRoleBinding).await?.is_none(), "the grant is still there");
+    let writes = place.writes(&["p"])?;
+    place.edit("p", json!({ "metadata": { "finalizers": null } })).await?;
+    watch::gone(&place.providers, "p", SOON).await?;
+    five.gone().await?;
+    writes.none()
+}
+
+/// The new Provider waits for the end of the old one's objects, and its own are never touched again.
+pub(crate) async fn delete_and_create_at_once(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "delete-again").await?;
+    let old = place.registered("p").await?;
+    let five = place.five("p");
+    let before = five.uids().await?;
+    place.delete("p", &DeleteParams::default()).await?;
+    let new =
+        until("the name is free", SOON, async || Ok(place.register("p").await.map_err(|e| format!("{e:#}")))).await?;
+    ensure!(old.uid() != new.uid());
+    let writes = place.writes(&["p"])?;
+    place.ready("p").await?;
+    five.stamped(&new).await?;
+    let after = five.uids().await?;
+    ensure!(before.iter().all(|(part, uid)| after.get(part) != Some(uid)), "an object of the old one was taken over");
+    place.edit("p", json!({ "metadata": { "annotations": { "again": "yes" } } })).await?;
+    place.ready("p").await?;
+    ensure!(five.uids().await? == after, "an object of the new one was made anew");
+    let deletes: Vec<_> = writes.entries()?.into_iter().filter(|e| e.verb == "delete").map(|e| e.line()).collect();
+    ensure!(deletes.is_empty(), "deleted after the new one was there: {deletes:?}");
+    Ok(())
+}
+
+/// A namespace that goes takes its Providers along, cluster-wide grants included.
+pub(crate) async fn the_namespace_goes(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "delete-namespace").await?;
+    place.registered("p").await?;
+    let five: Five = place.five("p");
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    namespaces.delete(&place.name, &DeleteParams::default()).await?;
+    watch::gone(&namespaces, &place.name, SOON).await.context("the namespace hangs")?;
+    ensure!(five.find(Part::ClusterRoleBinding).await?.is_none(), "the grant is still there");
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The whole lifecycle on a real control plane: pause, class edits, canary, drift, names, refusals, deletion, leadership.
+//!
+//! One cluster without a node serves the whole suite. The product is installed by its own installer, and its operator runs
+//! as a process of this machine under the token of its own account; [`kubelet`] stands in for a node. Tests run beside
+//! each other, each in a namespace and with classes of its own; those that stop the operator run alone. What the operator
+//! wrote is counted from the audit log.
+mod away;
+mod canary;
+mod class;
+mod deletion;
+mod drift;
+mod five;
+mod foreign;
+mod kubelet;
+mod leadership;
+mod moving;
+mod named;
+mod operator;
+mod pause;
+mod place;
+mod refusal;
+mod rest;
+mod stage;
+mod until;
+mod writes;
+
+#[path = "../support/lab.rs"]
+mod lab;
+
+use lab::{Lab, Manner};
+use libtest_mimic::Trial;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// How many tests run beside each other: they wait more than they work.
+const AT_ONCE: usize = 12;
+
+/// `tests!(lab, Beside: module::test, …)`: trials named as their functions.
+macro_rules! tests {
+    ($lab:expr, $manner:ident: $($module:ident::$name:ident),* $(,)?) => {
+        vec![$($lab.trial(Manner::$manner, concat!(stringify!($module), "::", stringify!($name)), $module::$name)),*]
+    };
+}
+
+fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
+    let mut all = tests!(lab, Beside:
+        moving::past_a_lost_node,
+        rest::fifty_providers_at_rest,
+        refusal::an_admission_policy_denies,
+        foreign::an_object_of_our_name_stays_untouched,
+        foreign::a_provider_in_conflict_can_be_deleted,
+        drift::a_scaled_deployment_stays_scaled,
+        deletion::while_paused,
+        deletion::background_foreground_and_orphan,
+        deletion::a_foreign_finalizer_survives,
+        deletion::delete_and_create_at_once,
+        deletion::the_namespace_goes,
+        canary::one_of_three,
+        canary::twenty_providers_follow_an_edit,
+        pause::a_paused_provider_is_left_alone,
+        pause::a_paused_class_is_left_alone,
+        pause::paused_from_the_start,
+        refusal::a_namespace_that_comes_later,
+        refusal::a_namespace_that_is_going,
+        refusal::a_shared_role_that_is_missing,
+        refusal::a_quota_that_allows_no_pod,
+        class::deleted_under_its_providers,
+        class::its_backend_cannot_be_edited,
+        class::comes_later,
+        moving::to_a_class_of_another_backend,
+        moving::to_another_workload_namespace,
+        moving::deleted_half_way,
+        named::one_name_in_two_namespaces,
+        named::long_and_odd_names,
+        rest::a_new_provider_takes_eight_writes,
+    );
+    all.extend(tests!(lab, Alone:
+        drift::each_of_the_five_comes_back,
+        drift::each_of_the_five_comes_back_in_a_workload_namespace,
+        drift::edits_are_put_back_and_additions_stay,
+        away::what_was_deleted_meanwhile,
+        away::a_restart_writes_nothing,
+        leadership::a_killed_leader_is_replaced,
+    ));
+    all
+}
+
+fn main() -> ExitCode {
+    let mut arguments = libtest_mimic::Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
+    let lab = Arc::new(Lab::new());
+    let conclusion = libtest_mimic::run(&arguments, trials(&lab));
+    lab.end(conclusion.has_failed());
+    conclusion.exit_code()
+}

@@ -1,0 +1,107 @@
+//! [`Operator`]: the operator as a process, under the token of its own account.
+use crate::until::until;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long a start may take: caches, then a Lease that a killed predecessor still holds.
+const START: Duration = Duration::from_secs(60);
+
+/// A running operator; it is killed when this value is dropped.
+pub(crate) struct Operator {
+    child: Child,
+    port: u16,
+}
+
+impl Operator {
+    /// Starts it as candidate `holder`.
+    pub(crate) async fn start(program: &Path, kubeconfig: &Path, holder: &str, log: &Path) -> Result<Self> {
+        let port = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0"))?.local_addr()?.port();
+        let file = File::create(log)?;
+        let mut command = Command::new(program);
+        command.arg("operator").args(["--health-port", &port.to_string()]).arg("--kubeconfig").arg(kubeconfig);
+        command.env("POD_UID", holder).env("POD_NAME", holder).env("NO_PROXY", "*");
+        command.env("BANLIEUE_LOG", "info").env("BANLIEUE_LOG_FORMAT", "json");
+        command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        let child = command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
+        Ok(Self { child, port })
+    }
+
+    /// Waits until it leads.
+    pub(crate) async fn leads(&self) -> Result<()> {
+        until("the operator leads", START, async || {
+            let leads = self.metric("leader_election_master_status").await?;
+            Ok(if leads == Some(1.0) { Ok(()) } else { Err(format!("{leads:?}")) })
+        })
+        .await
+    }
+
+    /// Waits until it has complete caches.
+    pub(crate) async fn ready(&self) -> Result<()> {
+        until("the operator is ready", START, async || {
+            let answer = reqwest::get(format!("http://127.0.0.1:{}/readyz", self.port)).await;
+            let ready = answer.as_ref().is_ok_and(|a| a.status().is_success());
+            Ok(if ready { Ok(()) } else { Err(format!("{answer:?}")) })
+        })
+        .await
+    }
+
+    /// Waits until it has ended this many reconciles.
+    pub(crate) async fn reconciled(&self, times: f64) -> Result<()> {
+        until("the operator has looked at every Provider", START, async || {
+            let done = self.metric("controller_runtime_reconcile_total").await?.unwrap_or(0.0);
+            Ok(if done >= times { Ok(()) } else { Err(format!("{done} of {times}")) })
+        })
+        .await
+    }
+
+    /// The sum of a metric over its labels.
+    pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>> {
+        let Ok(answer) = reqwest::get(format!("http://127.0.0.1:{}/metrics", self.port)).await else {
+            return Ok(None);
+        };
+        let text = answer.text().await?;
+        let of = |line: &str| {
+            let rest = line.strip_prefix(name)?;
+            let value = rest.starts_with(['{', ' ']).then(|| rest.rsplit(' ').next())??;
+            value.parse::<f64>().ok()
+        };
+        Ok(text.lines().filter_map(of).reduce(|a, b| a + b))
+    }
+
+    /// SIGTERM, and waits for its end.
+    pub(crate) async fn stop(mut self) -> Result<()> {
+        let done = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
+        ensure!(done.success(), "it was gone already");
+        let status = tokio::time::timeout(Duration::from_secs(5), async {
+            loop {
+                if let Some(status) = self.child.try_wait()? {
+                    return anyhow::Ok(status);
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+        match status.context("it did not end within 5 s of SIGTERM")?? {
+            status if status.success() => Ok(()),
+            status => bail!("it ended with {status}"),
+        }
+    }
+
+    /// SIGKILL.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,101 @@
+//! [`Stage`]: a control plane with the product installed on it, and its operator as a process of this machine.
+use crate::kubelet::Kubelet;
+use crate::operator::Operator;
+use anyhow::{Context, Result, ensure};
+use banlieue::k8s::manifests::names;
+use banlieue_e2e::files::Cache;
+use banlieue_e2e::progress::Progress;
+use banlieue_e2e::{Cluster, Options, image, logs};
+use kube::Client;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// The account of the operator, which its process runs under.
+pub(crate) const OPERATOR: &str = "system:serviceaccount:banlieue-system:banlieue-operator";
+
+/// A cluster without a node, the product installed, the operator running, and a stand-in for the kubelet.
+pub(crate) struct Stage {
+    /// The cluster.
+    pub(crate) cluster: Cluster,
+    /// The administrator's client.
+    pub(crate) client: Client,
+    /// What makes pods ready.
+    pub(crate) kubelet: Kubelet,
+    /// The operator that runs; who stops it has the stage alone.
+    pub(crate) operator: Mutex<Option<Operator>>,
+    program: PathBuf,
+    kubeconfig: PathBuf,
+}
+
+impl Stage {
+    /// Cluster up, `bootstrap operator` run, operator leading.
+    pub(crate) async fn start() -> Result<Self> {
+        let name = format!("lifecycle-{}", std::process::id());
+        let cluster = Cluster::start(Options::ephemeral(name).control_plane_only().without_vcsim()).await?;
+        // nothing is scheduled: no pod is called unschedulable before a test makes it ready
+        cluster.stop_component("kube-scheduler")?;
+        let program = image::product(&Cache::locate()?, Progress::quiet())?;
+        bootstrap(&program, &cluster)?;
+        let account = format!("{}/{}", names::DEFAULT_NAMESPACE, names::OPERATOR);
+        let kubeconfig = cluster.run_dir().write("operator.kubeconfig", &cluster.kubeconfig_as(&account).await?)?;
+        let client = cluster.client().await?;
+        let kubelet = Kubelet::start(client.clone()).await?;
+        let stage = Stage { cluster, client, kubelet, operator: Mutex::default(), program, kubeconfig };
+        stage.start_operator().await?;
+        Ok(stage)
+    }
+
+    /// A further operator: its process, which may not lead yet.
+    pub(crate) async fn another_operator(&self, holder: &str) -> Result<Operator> {
+        let log = self.cluster.run_dir().log(holder);
+        Operator::start(&self.program, &self.kubeconfig, holder, &log).await
+    }
+
+    /// Starts the operator, and waits until it leads.
+    pub(crate) async fn start_operator(&self) -> Result<()> {
+        let mut slot = self.operator.lock().await;
+        ensure!(slot.is_none(), "an operator runs already");
+        let operator = self.another_operator(&format!("operator-{}", fresh())).await?;
+        operator.leads().await?;
+        *slot = Some(operator);
+        Ok(())
+    }
+
+    /// Ends the operator as Kubernetes ends a pod, and waits for its end.
+    pub(crate) async fn stop_operator(&self) -> Result<()> {
+        self.operator.lock().await.take().context("no operator runs")?.stop().await
+    }
+
+    /// Ends the cluster. After a failure everything it wrote is copied out first.
+    pub(crate) fn end(self: Arc<Self>, failed: bool) {
+        if failed {
+            match logs::collect(&self.cluster) {
+                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
+                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
+            }
+        }
+        if let Some(Stage { cluster, operator, kubelet, .. }) = Arc::into_inner(self) {
+            drop((operator, kubelet));
+            if let Err(error) = cluster.shut_down() {
+                eprintln!("the cluster is not wholly down: {error:#}");
+            }
+        }
+    }
+}
+
+/// `bootstrap operator` as a person runs it. No node runs the Deployments that it makes, so nothing is waited for.
+fn bootstrap(program: &PathBuf, cluster: &Cluster) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(["bootstrap", "operator", "--no-wait"]).stdin(Stdio::null());
+    let done = command.env("KUBECONFIG", cluster.kubeconfig_path()).env("NO_PROXY", "*").output()?;
+    ensure!(done.status.success(), "bootstrap operator: {}", String::from_utf8_lossy(&done.stderr));
+    Ok(())
+}
+
+/// A number that nobody had before.
+fn fresh() -> u32 {
+    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
