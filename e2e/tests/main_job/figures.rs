@@ -10,53 +10,10 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use std::time::{Duration, Instant};
 
-/// The rounds of which the best and the middle one are told.
-const ROUNDS: usize = 5;
 /// How long nothing may be written.
 const REST: Duration = Duration::from_secs(60);
 /// How long it must have been quiet before rest begins.
 const QUIET: Duration = Duration::from_secs(5);
-
-/// From the arrival of the Provider to the answer for the last of the five, by the API server's clock.
-pub(crate) async fn five_objects_within_100_ms(stage: &Stage) -> Result<()> {
-    let place = Place::new(stage, "latency").await?;
-    let log = Log::from_now(stage.cluster.audit_log_path())?;
-    let mut times = Vec::new();
-    for round in 0..ROUNDS {
-        let name = format!("vc-{round}");
-        place.register(&name).await?;
-        place.ready(&name).await?;
-        let objects = place.workload(&name);
-        let made = |e: &&Entry| {
-            let kinds = ["deployments", "serviceaccounts", "roles", "rolebindings", "clusterrolebindings"];
-            let object = e.object_ref.as_ref();
-            let ours = object
-                .is_some_and(|o| o.subresource.is_empty() && (o.name == objects.pods || o.name == objects.binding));
-            e.code() == 201 && ours && kinds.contains(&e.resource())
-        };
-        let entries = log.entries()?;
-        let applied = entries
-            .iter()
-            .find(|e| {
-                e.resource() == "providers" && e.code() == 201 && e.object_ref.as_ref().is_some_and(|o| o.name == name)
-            })
-            .context("the audit log has no creation of the Provider")?;
-        let five: Vec<_> = entries.iter().filter(made).collect();
-        ensure!(
-            five.len() == 5,
-            "the audit log has {} creations: {:#?}",
-            five.len(),
-            five.iter().map(|e| e.line()).collect::<Vec<_>>()
-        );
-        let last = five.iter().map(|e| e.stage_timestamp).max().context("none")?;
-        times.push((last - applied.request_received_timestamp).num_milliseconds());
-        place.remove(&name, &objects).await?;
-    }
-    times.sort_unstable();
-    println!("figure: apply to five objects: best {} ms, median {} ms of {times:?}", times[0], times[ROUNDS / 2]);
-    ensure!(times[0] < 100, "the best of {ROUNDS} rounds took {} ms: {times:?}", times[0]);
-    place.clear().await
-}
 
 /// What the operator holds in memory, by the kubelet's account.
 pub(crate) async fn ten_providers_within_30_mb(stage: &Stage) -> Result<()> {

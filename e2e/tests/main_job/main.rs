@@ -11,6 +11,7 @@ mod input;
 mod install;
 #[path = "../support/lab.rs"]
 mod lab;
+mod latency;
 mod place;
 mod removal;
 mod rights;
@@ -55,7 +56,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
     all.extend(tests!(lab, Alone:
         removal::what_was_deleted_while_the_operator_was_away,
         install::a_second_run_changes_nothing,
-        figures::five_objects_within_100_ms,
+        latency::five_objects_within_100_ms,
         figures::ten_providers_within_30_mb,
         figures::no_write_at_rest,
     ));
