@@ -67,7 +67,7 @@ proptest! {
         spaces in proptest::collection::hash_set("[a-z0-9]([a-z0-9-]{0,9}[a-z0-9])?", 1..4),
         all in proptest::collection::hash_set(provider_name(), 1..6),
     ) {
-        let mut taken: HashMap<(Part, Option<String>, String), (String, String, Backend)> = HashMap::new();
+        let mut taken = HashMap::new();
         for (ns, name, backend, away) in spaces.iter().flat_map(|ns| all.iter().map(move |n| (ns, n))).flat_map(|(ns, n)| {
             Backend::ALL.into_iter().flat_map(move |b| [(ns, n, b, None), (ns, n, b, Some("away"))])
         }) {
