@@ -14,13 +14,14 @@ use std::time::{Duration, Instant};
 /// The sweep looks twice, 30 s apart.
 const SWEPT: Duration = Duration::from_secs(90);
 
-/// One deleted while the operator was away, one whose finalizer was taken off by hand, one edited: all come right.
+/// One deleted while the operator was away, one whose finalizer was taken off by hand, one that was made again after that,
+/// one edited: all come right.
 pub(crate) async fn what_was_deleted_meanwhile(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "away").await?;
-    for name in ["deleted", "torn", "edited"] {
+    for name in ["deleted", "torn", "again", "edited"] {
         place.register(name).await?;
     }
-    for name in ["deleted", "torn", "edited"] {
+    for name in ["deleted", "torn", "again", "edited"] {
         place.ready(name).await?;
     }
     let account = &place.five("torn").at(Part::ServiceAccount).name.clone();
@@ -30,11 +31,14 @@ pub(crate) async fn what_was_deleted_meanwhile(stage: &Stage) -> Result<()> {
     ensure!(granted().await?, "the pods were never granted anything");
 
     stage.stop_operator().await?;
-    for name in ["deleted", "torn"] {
+    for name in ["deleted", "torn", "again"] {
         place.delete(name, &DeleteParams::default()).await?;
     }
-    place.edit("torn", json!({ "metadata": { "finalizers": null } })).await?;
-    watch::gone(&place.providers, "torn", SOON).await?;
+    for name in ["torn", "again"] {
+        place.edit(name, json!({ "metadata": { "finalizers": null } })).await?;
+        watch::gone(&place.providers, name, SOON).await?;
+    }
+    let again = place.register("again").await?;
     place.five("edited").delete(Part::Role).await?;
     let held = place.providers.get("deleted").await?;
     ensure!(!held.finalizers().is_empty(), "nothing holds the Provider");
@@ -63,7 +67,8 @@ pub(crate) async fn what_was_deleted_meanwhile(stage: &Stage) -> Result<()> {
     })
     .await?;
     place.ready("edited").await?;
-    Ok(())
+    place.ready("again").await?;
+    place.five("again").stamped(&again).await
 }
 
 /// It looks at every Provider, and writes nothing.

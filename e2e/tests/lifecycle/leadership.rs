@@ -30,3 +30,24 @@ pub(crate) async fn a_killed_leader_is_replaced(stage: &Stage) -> Result<()> {
     place.ready("after").await?;
     Ok(())
 }
+
+/// One that slept through its Lease finds another leader when it wakes: it writes nothing, and ends.
+pub(crate) async fn a_leader_that_sleeps_is_replaced(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "sleeper").await?;
+    place.registered("before").await?;
+    let second = stage.another_operator("third").await?;
+    second.ready().await?;
+    let mut slot = stage.operator.lock().await;
+    let sleeper = slot.take().context("no operator runs")?;
+    sleeper.signal("STOP")?;
+    second.leads().await?;
+    place.register("asleep").await?;
+    place.ready("asleep").await?;
+    let writes = place.writes(&["asleep", "before"])?;
+    sleeper.signal("CONT")?;
+    let status = sleeper.ends(SOON).await?;
+    ensure!(!status.success(), "it calls the loss of its Lease a success");
+    writes.none()?;
+    *slot = Some(second);
+    Ok(())
+}

@@ -2,8 +2,8 @@
 //!
 //! One cluster without a node serves the whole suite. The product is installed by its own installer, and its operator runs
 //! as a process of this machine under the token of its own account; [`kubelet`] stands in for a node. Tests run beside
-//! each other, each in a namespace and with classes of its own; those that stop the operator run alone. What the operator
-//! wrote is counted from the audit log.
+//! each other, each in a namespace and with classes of its own; those that stop the operator or measure its time run
+//! alone. What the operator wrote is counted from the audit log.
 mod away;
 mod canary;
 mod class;
@@ -57,11 +57,10 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         deletion::the_namespace_goes,
         canary::one_of_three,
         canary::twenty_providers_follow_an_edit,
-        pause::a_paused_provider_is_left_alone,
-        pause::a_paused_class_is_left_alone,
         pause::paused_from_the_start,
         refusal::a_namespace_that_comes_later,
         refusal::a_namespace_that_is_going,
+        refusal::a_namespace_that_goes_under_a_running_provider,
         refusal::a_shared_role_that_is_missing,
         refusal::a_quota_that_allows_no_pod,
         class::deleted_under_its_providers,
@@ -70,6 +69,8 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         moving::to_a_class_of_another_backend,
         moving::to_another_workload_namespace,
         moving::deleted_half_way,
+        moving::paused_half_way,
+        moving::what_blocks_it_keeps_the_old_one_running,
         named::one_name_in_two_namespaces,
         named::long_and_odd_names,
         rest::a_new_provider_takes_eight_writes,
@@ -78,9 +79,12 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         drift::each_of_the_five_comes_back,
         drift::each_of_the_five_comes_back_in_a_workload_namespace,
         drift::edits_are_put_back_and_additions_stay,
+        pause::a_paused_provider_is_left_alone,
+        pause::a_paused_class_is_left_alone,
         away::what_was_deleted_meanwhile,
         away::a_restart_writes_nothing,
         leadership::a_killed_leader_is_replaced,
+        leadership::a_leader_that_sleeps_is_replaced,
     ));
     all
 }

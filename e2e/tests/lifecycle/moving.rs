@@ -6,8 +6,11 @@ use crate::until::until;
 use anyhow::{Result, ensure};
 use banlieue::fsm::{Part, Phase, Reason};
 use banlieue::k8s::crd::{Backend, Provider};
+use banlieue::k8s::kinds;
 use banlieue_e2e::watch;
-use kube::api::DeleteParams;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, PostParams};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -90,6 +93,67 @@ pub(crate) async fn deleted_half_way(stage: &Stage) -> Result<()> {
     place.five("p").gone().await?;
     place.five_in("move-half-pods", "p").gone().await?;
     writes.nothing_created()
+}
+
+/// Paused between the old Deployment and the new one: it stays there and says so, and goes on when it is un-paused.
+pub(crate) async fn paused_half_way(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "move-paused").await?;
+    namespace(stage, "move-paused-pods").await?;
+    place.registered("p").await?;
+    stage.kubelet.hold(&place.name);
+    place.edit_class(&place.name, json!({ "workloadNamespace": "move-paused-pods" })).await?;
+    place.says("p", "half moved", |w| w.message.as_deref().is_some_and(|m| m.contains("nothing runs"))).await?;
+    place.edit("p", json!({ "spec": { "paused": true } })).await?;
+    let seen = place.reason("p", Reason::ProviderPaused).await?;
+    ensure!(message(&seen).contains("nothing runs"), "it says {:?}", message(&seen));
+    let writes = place.writes(&["p"])?;
+    stage.kubelet.release(&place.name).await?;
+    let pods: Api<Pod> = Api::namespaced(stage.client.clone(), &place.name);
+    until("the old pod is gone", SOON, async || {
+        let left = pods.list(&Default::default()).await?.items.len();
+        Ok(if left == 0 { Ok(()) } else { Err(format!("{left} pods")) })
+    })
+    .await?;
+    // written by the operator only after it has seen all that
+    place.edit("p", json!({ "spec": { "connection": { "endpoint": "https://other.invalid/sdk" } } })).await?;
+    watch::see(&place.providers, "p", "the new generation, paused", SOON, |p| {
+        let status = workload(p).filter(|w| w.phase == Phase::Paused);
+        status.is_some_and(|w| w.observed_generation == p.metadata.generation)
+    })
+    .await?;
+    writes.no_work()?;
+    place.edit("p", json!({ "spec": { "paused": null } })).await?;
+    let ready = place.ready("p").await?;
+    place.five_in("move-paused-pods", "p").stamped(&ready).await
+}
+
+/// Where the new place is not free, or not there, nothing of the old one is taken down.
+pub(crate) async fn what_blocks_it_keeps_the_old_one_running(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "move-blocked").await?;
+    let provider = place.registered("p").await?;
+    let (old, new) = (place.five("p"), place.five_in("move-blocked-pods", "p"));
+    let before = old.uids().await?;
+    place.edit_class(&place.name, json!({ "workloadNamespace": "move-blocked-pods" })).await?;
+    place.reason("p", Reason::NamespaceNotFound).await?;
+    ensure!(old.uids().await? == before, "something of the old place was taken down");
+
+    place.edit("p", json!({ "spec": { "paused": true } })).await?;
+    place.reason("p", Reason::ProviderPaused).await?;
+    namespace(stage, "move-blocked-pods").await?;
+    let at = new.at(Part::ServiceAccount);
+    let mut foreign = DynamicObject::new(&at.name, &kinds::resource(Part::ServiceAccount));
+    foreign.metadata.namespace = at.namespace.clone();
+    new.api(Part::ServiceAccount).create(&PostParams::default(), &foreign).await?;
+    place.edit("p", json!({ "spec": { "paused": null } })).await?;
+    let seen = place.reason("p", Reason::NameConflict).await?;
+    ensure!(message(&seen).contains(&at.to_string()), "it says {:?}", message(&seen));
+    ensure!(old.uids().await? == before, "something of the old place was taken down");
+
+    new.delete(Part::ServiceAccount).await?;
+    place.ready("p").await?;
+    new.stamped(&provider).await?;
+    ensure!(old.find(Part::Deployment).await?.is_none(), "the old Deployment is there");
+    Ok(())
 }
 
 /// A pod whose node is lost never ends: a minute past its deletion it counts as gone, and the move goes on.

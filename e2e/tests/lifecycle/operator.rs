@@ -1,10 +1,10 @@
 //! [`Operator`]: the operator as a process, under the token of its own account.
 use crate::until::until;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use std::fs::File;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// How long a start may take: caches, then a Lease that a killed predecessor still holds.
@@ -72,23 +72,24 @@ impl Operator {
         Ok(text.lines().filter_map(of).reduce(|a, b| a + b))
     }
 
-    /// SIGTERM, and waits for its end.
-    pub(crate) async fn stop(mut self) -> Result<()> {
-        let done = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) -> Result<()> {
+        let done = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status()?;
         ensure!(done.success(), "it was gone already");
-        let status = tokio::time::timeout(Duration::from_secs(5), async {
-            loop {
-                if let Some(status) = self.child.try_wait()? {
-                    return anyhow::Ok(status);
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        })
-        .await;
-        match status.context("it did not end within 5 s of SIGTERM")?? {
-            status if status.success() => Ok(()),
-            status => bail!("it ended with {status}"),
-        }
+        Ok(())
+    }
+
+    /// Waits for its end.
+    pub(crate) async fn ends(mut self, limit: Duration) -> Result<ExitStatus> {
+        until("the operator ends", limit, async || Ok(self.child.try_wait()?.ok_or_else(|| "it runs".into()))).await
+    }
+
+    /// SIGTERM, and waits for its end.
+    pub(crate) async fn stop(self) -> Result<()> {
+        self.signal("TERM")?;
+        let status = self.ends(Duration::from_secs(5)).await?;
+        ensure!(status.success(), "it ended with {status}");
+        Ok(())
     }
 
     /// SIGKILL.

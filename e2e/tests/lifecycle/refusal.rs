@@ -46,6 +46,26 @@ pub(crate) async fn a_namespace_that_is_going(stage: &Stage) -> Result<()> {
     place.five_in(PODS, "p").stamped(&ready).await
 }
 
+/// Its pods' namespace goes and comes back; a Provider can be deleted while it is away.
+pub(crate) async fn a_namespace_that_goes_under_a_running_provider(stage: &Stage) -> Result<()> {
+    const PODS: &str = "refused-gone-pods";
+    let place = Place::new(stage, "refused-gone").await?;
+    namespace(stage, PODS).await?;
+    place.edit_class(&place.name, json!({ "workloadNamespace": PODS })).await?;
+    for name in ["stays", "goes"] {
+        place.registered(name).await?;
+    }
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    namespaces.delete(PODS, &DeleteParams::default()).await?;
+    banlieue_e2e::watch::gone(&namespaces, PODS, SOON).await?;
+    place.reason("stays", Reason::NamespaceNotFound).await?;
+    place.remove("goes").await?;
+    place.five_in(PODS, "goes").gone().await?;
+    namespace(stage, PODS).await?;
+    let ready = place.ready("stays").await?;
+    place.five_in(PODS, "stays").stamped(&ready).await
+}
+
 /// Only this test has Providers for libvirt, so only it misses that role.
 pub(crate) async fn a_shared_role_that_is_missing(stage: &Stage) -> Result<()> {
     let place = Place::bare(stage, "refused-role").await?;
