@@ -134,3 +134,6 @@ fn waiting(pod: &Pod, now: DateTime<Utc>) -> Option<Rollout> {
         Rollout::Waiting(format!("pod {} runs but has not reached its backend: see the conditions", pod.name_any()))
     })
 }
+
+#[cfg(test)]
+mod tests;
