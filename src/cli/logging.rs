@@ -1,7 +1,9 @@
 //! Logs: JSON for machines, text for people, always on standard error.
 use super::error::Usage;
 use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// How a role logs.
 #[derive(clap::Args, Clone, Debug)]
@@ -47,16 +49,22 @@ pub fn quietly() -> Result<(), Usage> {
 
 fn start(level: &str, format: Format) -> Result<(), Usage> {
     // kube logs at ERROR what it also returns: it is told once, by who asked
-    let filter = EnvFilter::try_new(format!("kube_client=off,{level}"))
-        .map_err(|_| Usage(format!("--log-level {level:?} is no level: error, warn, info, debug or trace")))?;
+    let filter = format!("kube_client=off,{level}").parse::<Targets>();
+    // a bare word that is no level would be taken for a module to log everything of
+    let sound = level.split(',').all(|part| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok());
+    let filter = filter
+        .ok()
+        .filter(|_| sound)
+        .ok_or_else(|| Usage(format!("--log-level {level:?} is no level: error, warn, info, debug or trace")))?;
     let terminal = std::io::stderr().is_terminal();
     let json = match format {
         Format::Json => true,
         Format::Text => false,
         Format::Auto => !terminal && std::env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
     };
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(terminal);
+    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(terminal);
+    let log = if json { log.json().flatten_event(true).boxed() } else { log.boxed() };
     // a second start, as in tests, keeps the first log
-    let _ = if json { log.json().flatten_event(true).try_init() } else { log.try_init() };
+    let _ = tracing_subscriber::registry().with(log.with_filter(filter)).try_init();
     Ok(())
 }
