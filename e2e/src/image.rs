@@ -20,6 +20,9 @@ pub const REPOSITORY: &str = "localhost/banlieue";
 /// The product's version, which is its image's tag.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Static, for an image FROM scratch, and with its relocations packed: they are a twentieth of the program otherwise.
+const STATIC: &str = "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs";
+
 /// The archive of the pause image.
 pub fn pause(cache: &Cache, tools: &Tools) -> Result<PathBuf> {
     archive(cache, &tools.pause, "pause", PAUSE_IMAGE)
@@ -149,7 +152,7 @@ pub fn product(cache: &Cache, progress: Progress) -> Result<PathBuf> {
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
         .args(["build", "--release", "--locked", "--package", "banlieue", "--bin", "banlieue", "--target", &host])
         .current_dir(checkout)
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .env("RUSTFLAGS", STATIC)
         .stdin(Stdio::null())
         .status()
         .context("cannot run cargo")?;
