@@ -3,6 +3,7 @@ mod crash;
 mod fixture;
 mod model;
 mod oracle;
+mod search;
 mod seeded;
 mod sweep;
 mod table;
