@@ -40,7 +40,8 @@ unit: ## Tests that need no cluster (seconds)
 	$(CARGO) test --package banlieue-e2e --locked --lib --bins
 live: ## Tests on a real cluster, which they start and stop themselves (root)
 	$(CARGO) test --package banlieue-e2e --locked --no-fail-fast --test '*'
-test-long: ## The live tests on the oldest Kubernetes line that is supported
+test-long: ## Every observation and interleaving, then the live tests on the oldest supported Kubernetes line
+	$(CARGO) test --package banlieue --locked --release --lib fsm::tests -- --ignored --nocapture
 	@K8S=1.34 $(MAKE) --no-print-directory live
 
 # No optimisation to speak of: it runs for a second, and builds in a third of the time.
