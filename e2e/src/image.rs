@@ -149,7 +149,15 @@ pub fn product(cache: &Cache, progress: Progress) -> Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| checkout.join("target"), |t| checkout.join(t));
     progress.say("building the product's static release program with cargo");
     let _lock = Lock::take(&cache.join("images/cargo.lock"))?;
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    // What an outer cargo says of this crate would make build scripts run anew, and half of the program with them.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"].iter().any(|p| text.starts_with(p)) {
+            cargo.env_remove(&name);
+        }
+    }
+    let status = cargo
         .args(["build", "--release", "--locked", "--package", "banlieue", "--bin", "banlieue", "--target", &host])
         .current_dir(checkout)
         .env("RUSTFLAGS", STATIC)

@@ -3,12 +3,15 @@ use crate::stage::Stage;
 use anyhow::{Result, anyhow};
 use libtest_mimic::{Failed, Trial};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, RwLock};
 
 /// How long one test may take; each wait in it has a limit of its own, so this is for what nobody thought of.
 const TEST_LIMIT: Duration = Duration::from_secs(300);
+
+/// A test that takes longer says so.
+const SLOW: Duration = Duration::from_secs(20);
 
 /// Whether a test minds others.
 #[derive(Clone, Copy)]
@@ -44,12 +47,15 @@ impl Lab {
         })
     }
 
-    async fn run(&self, manner: Manner, body: impl AsyncFnOnce(&Stage) -> Result<()>) -> Result<()> {
+    async fn run(&self, name: &str, manner: Manner, body: impl AsyncFnOnce(&Stage) -> Result<()>) -> Result<()> {
         let stage = self.stage().await?;
         let test = async {
-            tokio::time::timeout(TEST_LIMIT, body(&stage))
-                .await
-                .unwrap_or_else(|_| Err(anyhow!("not done after {} s", TEST_LIMIT.as_secs())))
+            let began = Instant::now();
+            let done = tokio::time::timeout(TEST_LIMIT, body(&stage)).await;
+            if began.elapsed() > SLOW {
+                println!("slow: {name} took {:.0} s", began.elapsed().as_secs_f64());
+            }
+            done.unwrap_or_else(|_| Err(anyhow!("not done after {} s", TEST_LIMIT.as_secs())))
         };
         match manner {
             Manner::Beside => {
