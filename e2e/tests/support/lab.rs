@@ -41,9 +41,9 @@ impl Lab {
     where
         F: AsyncFnOnce(&Stage) -> Result<()> + Send + 'static,
     {
-        let lab = Arc::clone(self);
+        let (lab, told) = (Arc::clone(self), name.to_owned());
         Trial::test(name, move || {
-            lab.runtime.block_on(lab.run(manner, body)).map_err(|e| Failed::from(format!("{e:#}")))
+            lab.runtime.block_on(lab.run(&told, manner, body)).map_err(|e| Failed::from(format!("{e:#}")))
         })
     }
 
