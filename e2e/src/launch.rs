@@ -30,10 +30,12 @@ pub fn start(cache: &Cache, options: &Options, tools: &Tools, progress: Progress
     for component in components(&run, options, tools)? {
         component.save(&run)?;
     }
-    let mut child = sandbox::spawn(&run, options.ephemeral)?;
-    let init = sandbox::wait_for_init(&run, &mut child)?;
-    settings.slot().connect(init)?;
-    sandbox::wait_for_orders(&run, &mut child)?;
+    // `unshare` now and then dies at its start ("sigprocmask unblock failed", util-linux 2.38): a second one works
+    let child = lay_out(&run, options, settings.slot()).or_else(|error| {
+        progress.say(format_args!("the box did not start, once more: {error:#}"));
+        sandbox::kill(&run)?;
+        lay_out(&run, options, settings.slot())
+    })?;
     progress.step("box", "laid out", began);
     let first = ["etcd", "kube-apiserver", "dnsmasq"].into_iter();
     let with_node = options.node.then_some("containerd").into_iter();
@@ -46,6 +48,15 @@ pub fn start(cache: &Cache, options: &Options, tools: &Tools, progress: Progress
         progress.step("containerd", "ready", began);
     }
     Ok((settings, child))
+}
+
+/// The namespaces, the way in, and a first process that takes orders.
+fn lay_out(run: &RunDir, options: &Options, slot: Slot) -> Result<Child> {
+    let mut child = sandbox::spawn(run, options.ephemeral)?;
+    let init = sandbox::wait_for_init(run, &mut child)?;
+    slot.connect(init)?;
+    sandbox::wait_for_orders(run, &mut child)?;
+    Ok(child)
 }
 
 /// Starts what needs the API server.
