@@ -20,20 +20,13 @@ mod stage;
 mod workload;
 
 use banlieue_e2e::{audit, watch};
-use lab::{Lab, Manner};
+use lab::{Lab, Manner, tests};
 use libtest_mimic::Trial;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// How many tests run beside each other: they wait more than they work.
 const AT_ONCE: usize = 8;
-
-/// `tests!(lab, Beside: module::test, …)`: trials named as their functions.
-macro_rules! tests {
-    ($lab:expr, $manner:ident: $($module:ident::$name:ident),* $(,)?) => {
-        vec![$($lab.trial(Manner::$manner, concat!(stringify!($module), "::", stringify!($name)), $module::$name)),*]
-    };
-}
 
 fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
     let mut all = tests!(lab, Beside:

@@ -88,3 +88,11 @@ impl Lab {
         }
     }
 }
+
+/// `tests!(lab, Beside: module::test, …)`: trials named as their functions.
+macro_rules! tests {
+    ($lab:expr, $manner:ident: $($module:ident::$name:ident),* $(,)?) => {
+        vec![$($lab.trial(Manner::$manner, concat!(stringify!($module), "::", stringify!($name)), $module::$name)),*]
+    };
+}
+pub(crate) use tests;
