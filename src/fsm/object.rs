@@ -31,6 +31,11 @@ impl Part {
         }
     }
 
+    /// Whether it names the ServiceAccount: such a part waits until the account has been seen as ours.
+    pub const fn names_account(self) -> bool {
+        matches!(self, Part::ClusterRoleBinding | Part::RoleBinding | Part::Deployment)
+    }
+
     /// When it is applied: parts of one rank may be sent in parallel. A binding before its role is refused.
     pub const fn rank(self) -> u8 {
         match self {

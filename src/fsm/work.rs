@@ -19,14 +19,15 @@ pub(super) fn provision(seen: &Observation, effects: &mut Vec<Effect>) {
         effects.extend(seen.strays.iter().filter(|s| s.object.part == Part::Deployment).filter_map(delete));
         return;
     }
-    // the pod template carries the uid of its account, so a Deployment waits until that has been seen
+    // a grant to an account of that name that is not ours would be a gift to whoever made it, and the pod template carries
+    // the account's uid: bindings and Deployment wait until the account has been seen as ours (ADR-0016)
     let account = seen
         .wanted
         .iter()
         .any(|w| w.object.part == Part::ServiceAccount && matches!(w.sight, Sight::Matching | Sight::Drifted(_)));
     for wanted in &seen.wanted {
         let part = wanted.object.part;
-        if part == Part::Deployment && !account {
+        if part.names_account() && !account {
             continue;
         }
         match &wanted.sight {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// How many rounds a prediction may take.
 const ROUNDS: usize = 16;
 /// What stands for a uid that the API server has yet to give.
-const UNKNOWN: &str = "(known after the create)";
+const UNKNOWN: &str = "known after the create";
 
 /// One round: the plan, and in which fields each object differs.
 #[derive(Debug)]
@@ -150,10 +150,15 @@ pub fn from_files(objects: Vec<DynamicObject>) -> Result<(Arc<Caches>, Vec<Provi
     let (caches, mut providers) = (Caches::new(), Vec::new());
     for mut object in objects {
         let kind = object.types.as_ref().map(|t| t.kind.clone()).unwrap_or_default();
-        object.metadata.uid.get_or_insert_with(|| UNKNOWN.into());
+        // files carry no uid, and two objects never share one
+        let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+        object.metadata.uid.get_or_insert_with(|| format!("({kind} {namespace}/{name}, {UNKNOWN})"));
         let value = || serde_json::to_value(&object);
         match kind.as_str() {
-            "Provider" => providers.push(serde_json::from_value(value()?)?),
+            "Provider" => {
+                object.metadata.namespace.get_or_insert_with(|| "default".into());
+                providers.push(serde_json::from_value(serde_json::to_value(&object)?)?);
+            }
             "ProviderClass" => caches.classes.put(serde_json::from_value(value()?)?),
             "Namespace" => caches.namespaces.put(serde_json::from_value(value()?)?),
             "Pod" => caches.pods.put(serde_json::from_value(value()?)?),
@@ -165,4 +170,38 @@ pub fn from_files(objects: Vec<DynamicObject>) -> Result<(Arc<Caches>, Vec<Provi
         }
     }
     Ok((caches, providers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn file(kind: &str, name: &str, spec: serde_json::Value) -> DynamicObject {
+        let metadata = json!({ "name": name });
+        let object = json!({ "apiVersion": "banlieue.io/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec });
+        serde_json::from_value(object).expect("an object")
+    }
+
+    #[test]
+    fn two_providers_of_one_file_do_not_meet() {
+        let spec = json!({
+            "providerClassRef": { "name": "c" },
+            "connection": { "endpoint": "https://x", "credentialsRef": { "name": "s" } },
+        });
+        let class = json!({ "backend": "vsphere", "image": { "repository": "r", "tag": "t" } });
+        let files = vec![
+            file("ProviderClass", "c", class),
+            file("Provider", "one", spec.clone()),
+            file("Provider", "two", spec),
+        ];
+        let (caches, providers) = from_files(files).expect("read");
+        for provider in providers {
+            let rounds = rounds(&caches, "banlieue-system", provider, DateTime::UNIX_EPOCH).expect("planned");
+            let effects = || rounds.iter().flat_map(|r| r.plan.effects());
+            assert_eq!(effects().filter(|e| matches!(e, Effect::Apply(..))).count(), 5);
+            assert_eq!(effects().filter(|e| matches!(e, Effect::Delete(_))).count(), 0);
+            assert!(rounds.last().is_some_and(|r| r.plan.effects().is_empty()), "it comes to rest");
+        }
+    }
 }

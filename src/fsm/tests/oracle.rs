@@ -66,13 +66,15 @@ pub(super) fn owes(seen: &Observation, effect: &Effect) -> bool {
                 _ => false,
             };
             let account = matches!(sight(Part::ServiceAccount), Some(Sight::Matching | Sight::Drifted(_)));
-            due && phase == Phase::Provisioning && !moving && (*part != Part::Deployment || account)
+            due && phase == Phase::Provisioning
+                && !moving
+                && (matches!(part, Part::ServiceAccount | Part::Role) || account)
         }
         Effect::Delete(doomed) => {
             let Some(stray) = seen.strays.iter().find(|s| s.object == doomed.object && s.uid == doomed.uid) else {
                 let remade = |w: &Wanted| matches!(&w.sight, Sight::Unchangeable { uid, .. } if *uid == doomed.uid);
                 let account = matches!(sight(Part::ServiceAccount), Some(Sight::Matching | Sight::Drifted(_)));
-                let due = doomed.object.part != Part::Deployment || account;
+                let due = matches!(doomed.object.part, Part::ServiceAccount | Part::Role) || account;
                 return phase == Phase::Provisioning && !moving && due && seen.wanted.iter().any(remade);
             };
             let earlier = |parts: &[Part]| seen.strays.iter().any(|s| !s.owned && parts.contains(&s.object.part));

@@ -232,6 +232,16 @@ impl State {
                 let plan = if view.provider == 0 { vec![] } else { view.plan() };
                 s.hands[at] = Hand { view, plan };
             });
+            // what our own writes answered is believed before a watch has told otherwise
+            if self.raced && self.hands[at].plan.is_empty() && self.hands[at].view.provider != 0 {
+                push(&|s| {
+                    let mut view = s.hands[at].view.clone();
+                    let ours = |o: &&Stored| o.stamp == view.provider;
+                    view.objects = s.world.objects.iter().filter(ours).copied().collect();
+                    let plan = view.plan();
+                    s.hands[at] = Hand { view, plan };
+                });
+            }
             if let Some(&step) = self.hands[at].plan.first() {
                 push(&|s| {
                     let Hand { view, mut plan } = std::mem::take(&mut s.hands[at]);
@@ -243,6 +253,7 @@ impl State {
                 if step == Step::Hold && self.world.provider == 0 && !self.raced {
                     push(&|s| {
                         s.raced = true;
+                        s.hands[at].view.finalizer = true;
                         s.hands[at].plan.remove(0);
                     });
                 }

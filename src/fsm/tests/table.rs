@@ -7,7 +7,7 @@ use crate::fsm::*;
 use rstest::rstest;
 
 const NOTHING: &str = "";
-const ALL_BUT_DEPLOYMENT: &str = "create ServiceAccount, create Role, create ClusterRoleBinding, create RoleBinding";
+const ALL_BUT_WHAT_NAMES_THE_ACCOUNT: &str = "create ServiceAccount, create Role";
 
 fn with(seen: Observation, change: impl FnOnce(&mut Observation)) -> Observation {
     let mut seen = seen;
@@ -16,15 +16,12 @@ fn with(seen: Observation, change: impl FnOnce(&mut Observation)) -> Observation
 }
 
 #[rstest]
-// a new Provider: the finalizer comes first, and the Deployment waits for its account
-#[case::new(
-    new(),
-    None,
-    Creating,
-    "hold finalizer, create ServiceAccount, create Role, create ClusterRoleBinding, create RoleBinding"
-)]
-#[case::finalizer_held(with(new(), |o| o.finalizer = true), None, Creating, ALL_BUT_DEPLOYMENT)]
+// a new Provider: the finalizer comes first; bindings and Deployment wait until the account has been seen as ours
+#[case::new(new(), None, Creating, "hold finalizer, create ServiceAccount, create Role")]
+#[case::finalizer_held(with(new(), |o| o.finalizer = true), None, Creating, ALL_BUT_WHAT_NAMES_THE_ACCOUNT)]
 #[case::account_seen(but(Deployment, Sight::Absent), Some(Creating), DriftDetected, "create Deployment")]
+#[case::account_seen_at_first(alive(|p| if matches!(p, ServiceAccount | Role) { Sight::Matching } else { Sight::Absent }), Some(Creating), Creating, "create ClusterRoleBinding, create RoleBinding, create Deployment")]
+#[case::account_of_a_stranger_gets_no_grant(alive(|p| if p == ServiceAccount { Sight::Foreign } else { Sight::Absent }), None, NameConflict, NOTHING)]
 #[case::account_going(alive(|p| if p == ServiceAccount { Sight::Terminating } else if p == Deployment { Sight::Absent } else { Sight::Matching }), None, Creating, NOTHING)]
 // the rollout, in order of use to a person
 #[case::rolling(rolled(Rollout::Progressing), Some(RollingOut), RollingOut, NOTHING)]
@@ -69,7 +66,7 @@ fn with(seen: Observation, change: impl FnOnce(&mut Observation)) -> Observation
 #[case::unfenced_and_nothing_owed(with(ready(), |o| o.fence = Fence::Open), Some(WorkloadAvailable), WorkloadAvailable, NOTHING)]
 // a refusal blocks until its back-off is over, then the write is due again
 #[case::refused(with(new(), |o| o.halt = halted(Fault::Refused)), Some(Creating), Refused, NOTHING)]
-#[case::refused_and_due(with(new(), |o| o.halt = Some(Halt { waiting: None, ..halted(Fault::Refused).unwrap() })), Some(Refused), Creating, "hold finalizer, create ServiceAccount, create Role, create ClusterRoleBinding, create RoleBinding")]
+#[case::refused_and_due(with(new(), |o| o.halt = Some(Halt { waiting: None, ..halted(Fault::Refused).unwrap() })), Some(Refused), Creating, "hold finalizer, create ServiceAccount, create Role")]
 #[case::no_answer(with(but(Role, drifted()), |o| o.halt = halted(Fault::Transport)), Some(WorkloadAvailable), DriftDetected, NOTHING)]
 // pause: hands off, drift stays
 #[case::paused(with(but(Role, Sight::Absent), |o| o.paused = Paused::ByProvider), Some(WorkloadAvailable), ProviderPaused, NOTHING)]
@@ -90,12 +87,7 @@ fn with(seen: Observation, change: impl FnOnce(&mut Observation)) -> Observation
 #[case::delete_unfenced(with(deleting(vec![stray(ClusterRoleBinding)]), |o| o.fence = Fence::Open), Some(FenceOpen), DeletionRequested, "delete ClusterRoleBinding banlieue-provider-vsphere-vc")]
 #[case::orphaning(with(deleting(vec![stray(ClusterRoleBinding)]), |o| o.deletion = Deletion::Orphaning), Some(WorkloadAvailable), DeletionRequested, NOTHING)]
 // a Terminating out of a backup changes nothing that is owed
-#[case::restored(
-    new(),
-    Some(DeletionRequested),
-    Creating,
-    "hold finalizer, create ServiceAccount, create Role, create ClusterRoleBinding, create RoleBinding"
-)]
+#[case::restored(new(), Some(DeletionRequested), Creating, "hold finalizer, create ServiceAccount, create Role")]
 fn owed(#[case] seen: Observation, #[case] was: Option<Reason>, #[case] reason: Reason, #[case] effects: &str) {
     let was = was.map(recorded);
     let plan = step(was.as_ref(), &seen, noon());
