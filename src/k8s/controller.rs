@@ -93,7 +93,8 @@ pub async fn run(
     };
     let lost = lost.shared();
     metrics.leads(true);
-    let operator = Arc::new(Operator { client, identity, caches, memory: Memory::default(), metrics });
+    let leads = leadership.as_ref().map(Leadership::until);
+    let operator = Arc::new(Operator { client, identity, caches, memory: Memory::default(), metrics, leads });
     let sweeper = operator.clone();
     watches.spawn(async move { sweep::run(&sweeper).await });
     let over = future::select(stop.clone(), lost.clone().boxed());

@@ -3,6 +3,7 @@ use super::caches::Caches;
 use super::cluster::Cluster;
 use super::controller::Identity;
 use super::crd::Provider;
+use super::lease::Until;
 use super::look::look;
 use super::manifests::{Manifest, Workload, five};
 use super::memory::{Memory, spread};
@@ -17,6 +18,8 @@ use kube::{Client, ResourceExt};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Nothing is done by who does not lead any more; the process is about to end.
+const NOT_LEADING: Duration = Duration::from_secs(1);
 /// How many rounds one reconcile may take before others get their turn.
 const ROUNDS: usize = 8;
 
@@ -32,6 +35,8 @@ pub struct Operator {
     pub memory: Memory,
     /// What is counted.
     pub metrics: Metrics,
+    /// Until when this replica leads, where it has to.
+    pub leads: Option<Until>,
 }
 
 impl Operator {
@@ -81,6 +86,9 @@ impl Operator {
 
     async fn round(&self, provider: Arc<Provider>) -> Result<Wake, Refusal> {
         let (now, instant) = (Utc::now().trunc_subsecs(0), Instant::now());
+        if self.leads.as_ref().is_some_and(|until| !until.leads()) {
+            return Ok(Wake::HoldOver(NOT_LEADING));
+        }
         self.announce_again(&provider).await;
         let mut raw = look(self, provider.clone(), self.memory.halt(&provider, &[], instant)).await?;
         let wanted = wanted(&raw, &self.identity.namespace)?;

@@ -4,6 +4,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, Client};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -20,16 +21,39 @@ pub struct Elector {
     timing: Timing,
     meta: Meta,
     election: Election,
+    until: Until,
+}
+
+/// Until when the leadership lasts unless it is renewed. Asked right before a write: a process that was asleep past its
+/// deadline would write before its timers have told it.
+#[derive(Clone, Debug, Default)]
+pub struct Until(Arc<Mutex<Option<Instant>>>);
+
+impl Until {
+    /// Whether it leads at this instant.
+    pub fn leads(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| Instant::now() < end)
+    }
+
+    fn set(&self, end: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = end;
+    }
 }
 
 /// A running candidacy.
 #[derive(Debug)]
 pub struct Leadership {
     leads: watch::Receiver<bool>,
+    until: Until,
     task: JoinHandle<()>,
 }
 
 impl Leadership {
+    /// Until when it lasts, to be asked right before a write.
+    pub fn until(&self) -> Until {
+        self.until.clone()
+    }
+
     /// Whether it leads now.
     pub fn leads(&self) -> bool {
         *self.leads.borrow()
@@ -64,23 +88,26 @@ impl Elector {
             identity,
             timing,
             meta,
+            until: Until::default(),
         }
     }
 
     /// Stands until `shutdown` is done, then gives the Lease back if it holds it.
     pub fn run(mut self, shutdown: impl Future<Output = ()> + Send + 'static) -> Leadership {
         let (tell, leads) = watch::channel(false);
+        let until = self.until.clone();
         let task = tokio::spawn(async move {
             tokio::select! {
                 () = self.stand(&tell) => {}
                 () = shutdown => {}
             }
+            self.until.set(None);
             let led = tell.send_replace(false);
             if led && let Err(error) = timeout(Duration::from_secs(2), self.release()).await.unwrap_or(Ok(())) {
                 tracing::warn!(lease = self.name, %error, "the Lease was not given back; others wait until it expires");
             }
         });
-        Leadership { leads, task }
+        Leadership { leads, until, task }
     }
 
     async fn stand(&mut self, tell: &watch::Sender<bool>) {
@@ -136,6 +163,7 @@ impl Elector {
     }
 
     fn tell(&self, tell: &watch::Sender<bool>) {
+        self.until.set(self.election.deadline());
         let leads = self.election.leads(Instant::now());
         if tell.send_if_modified(|told| std::mem::replace(told, leads) != leads) {
             tracing::info!(lease = self.name, identity = self.identity, leads, "leadership changed");

@@ -5,7 +5,7 @@ mod elector;
 mod record;
 
 pub use election::{Election, Next};
-pub use elector::{Elector, Leadership};
+pub use elector::{Elector, Leadership, Until};
 pub use record::{Meta, Record};
 
 use std::time::Duration;
