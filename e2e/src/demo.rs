@@ -1,5 +1,6 @@
 //! `make demo`: a cluster, the product installed on it by its own installer, one backend that works and one that cannot.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::files::Cache;
 use crate::progress::Progress;
 use crate::vcsim::Vcsim;
-use crate::{Cluster, Options, image};
+use crate::{Cluster, Options, image, product};
 
 /// The name of its cluster.
 pub const NAME: &str = "demo";
@@ -22,9 +23,10 @@ pub async fn run(progress: Progress) -> Result<()> {
     progress.say(format!("1/4 a cluster: local ({NAME}, Kubernetes {})", options.kubernetes_version()?));
     let cluster = Cluster::start(options).await?;
     progress.say("2/4 the image of banlieue, loaded into it");
-    cluster.load_image(&[], progress)?;
+    let program = product::release(&Cache::locate()?, progress)?;
+    cluster.load_image(&program, &[], progress)?;
     progress.say("3/4 banlieue bootstrap operator");
-    bootstrap(&cluster)?;
+    bootstrap(&cluster, &program)?;
     progress.say("4/4 two backends: a vCenter simulator, and an address that does not exist");
     cluster.apply(&backends(&cluster.vcsim()?).to_string())?;
     let since = Instant::now();
@@ -41,10 +43,9 @@ pub async fn run(progress: Progress) -> Result<()> {
 }
 
 /// Runs the installer as a person would, with the administrator's kubeconfig.
-fn bootstrap(cluster: &Cluster) -> Result<()> {
-    let program = image::product(&Cache::locate()?, Progress::quiet())?;
+fn bootstrap(cluster: &Cluster, program: &Path) -> Result<()> {
     let registry = image::REPOSITORY.rsplit_once('/').map_or("", |(registry, _)| registry);
-    let status = Command::new(&program)
+    let status = Command::new(program)
         .args(["bootstrap", "operator", "--registry", registry])
         .env("KUBECONFIG", cluster.kubeconfig_path())
         .env("NO_PROXY", "*")

@@ -1,6 +1,5 @@
 //! Images without a registry: one static program FROM scratch, built by buildah and imported into containerd.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,19 +19,15 @@ pub const REPOSITORY: &str = "localhost/banlieue";
 /// The product's version, which is its image's tag.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Static, for an image FROM scratch, and with its relocations packed: they are a twentieth of the program otherwise.
-const STATIC: &str = "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs";
-
 /// The archive of the pause image.
 pub fn pause(cache: &Cache, tools: &Tools) -> Result<PathBuf> {
     archive(cache, &tools.pause, "pause", PAUSE_IMAGE)
 }
 
-/// Builds the product and its image, and imports it under its version and every further tag. Returns the image's name.
-pub fn load(cache: &Cache, run: &RunDir, tags: &[String], progress: Progress) -> Result<String> {
+/// Makes the image of `program`, and imports it under its version and every further tag. Returns the image's name.
+pub fn load(cache: &Cache, run: &RunDir, program: &Path, tags: &[String], progress: Progress) -> Result<String> {
     let start = Instant::now();
-    let program = product(cache, progress)?;
-    let hash = file_hash(&program)?;
+    let hash = file_hash(program)?;
     let marks = run.join("images");
     fs::create_dir_all(&marks)?;
     for tag in [VERSION].into_iter().chain(tags.iter().map(String::as_str)) {
@@ -42,18 +37,17 @@ pub fn load(cache: &Cache, run: &RunDir, tags: &[String], progress: Progress) ->
             progress.step(&image, "unchanged", start);
             continue;
         }
-        import(run, &archive(cache, &program, "banlieue", &image)?)?;
+        import(run, &archive(cache, program, "banlieue", &image)?)?;
         fs::write(&mark, &hash)?;
         progress.step(&image, "loaded", start);
     }
     Ok(format!("{REPOSITORY}:{VERSION}"))
 }
 
-/// Builds the product and the archives of its image, one for its version and one for every further tag.
-pub fn archives(cache: &Cache, tags: &[String], progress: Progress) -> Result<Vec<PathBuf>> {
-    let program = product(cache, progress)?;
+/// The archives of the product's image, one for its version and one for every further tag.
+pub fn archives(cache: &Cache, program: &Path, tags: &[String]) -> Result<Vec<PathBuf>> {
     let all = [VERSION].into_iter().chain(tags.iter().map(String::as_str));
-    all.map(|tag| archive(cache, &program, "banlieue", &format!("{REPOSITORY}:{tag}"))).collect()
+    all.map(|tag| archive(cache, program, "banlieue", &format!("{REPOSITORY}:{tag}"))).collect()
 }
 
 /// Imports an OCI archive into the box's containerd, as soon as that answers.
@@ -135,39 +129,6 @@ fn buildah(folder: &Path, args: &[&str]) -> Result<()> {
         bail!("buildah {}: {}", args[0], String::from_utf8_lossy(&out.stderr).trim());
     }
     Ok(())
-}
-
-/// The product's static release program: `$BANLIEUE_BIN`, or built here.
-pub fn product(cache: &Cache, progress: Progress) -> Result<PathBuf> {
-    if let Some(given) = std::env::var_os("BANLIEUE_BIN").filter(|v| !v.is_empty()) {
-        return PathBuf::from(&given).canonicalize().with_context(|| format!("BANLIEUE_BIN={}", given.display()));
-    }
-    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no checkout")?;
-    let version = Command::new("rustc").arg("-vV").current_dir(checkout).output().context("cannot run rustc")?;
-    let version = String::from_utf8_lossy(&version.stdout).into_owned();
-    let host = version.lines().find_map(|l| l.strip_prefix("host: ")).context("rustc names no host")?.to_string();
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| checkout.join("target"), |t| checkout.join(t));
-    progress.say("building the product's static release program with cargo");
-    let _lock = Lock::take(&cache.join("images/cargo.lock"))?;
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
-    // What an outer cargo says of this crate would make build scripts run anew, and half of the program with them.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"].iter().any(|p| text.starts_with(p)) {
-            cargo.env_remove(&name);
-        }
-    }
-    let status = cargo
-        .args(["build", "--release", "--locked", "--package", "banlieue", "--bin", "banlieue", "--target", &host])
-        .current_dir(checkout)
-        .env("RUSTFLAGS", STATIC)
-        .stdin(Stdio::null())
-        .status()
-        .context("cannot run cargo")?;
-    if !status.success() {
-        bail!("the product does not build (see above)");
-    }
-    Ok(target.join(host).join("release/banlieue"))
 }
 
 fn file_hash(path: &Path) -> Result<String> {

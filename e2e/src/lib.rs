@@ -38,6 +38,7 @@ pub mod packages;
 pub mod parts;
 pub mod pki;
 pub mod preflight;
+pub mod product;
 pub mod progress;
 pub mod rights;
 pub mod sandbox;

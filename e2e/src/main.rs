@@ -10,7 +10,7 @@ use banlieue_e2e::files::Cache;
 use banlieue_e2e::kind::{self, Kind};
 use banlieue_e2e::progress::Progress;
 use banlieue_e2e::tools::Tools;
-use banlieue_e2e::{Options, demo, image, init, leftovers, logs, packages, preflight};
+use banlieue_e2e::{Options, demo, image, init, leftovers, logs, packages, preflight, product};
 use clap::{Parser, Subcommand};
 
 /// A real Kubernetes cluster on this machine: no container registry, no Docker.
@@ -97,6 +97,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let cache = Cache::locate()?;
+    let progress = Progress::loud();
     let name = cli.name.as_str();
     let options = Options::named(name);
     options.kubernetes_version()?;
@@ -112,8 +113,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
             }
         }
         Verb::Tools => {
-            packages::ensure(&cache, Progress::loud())?;
-            Tools::ensure(&cache, &options, Progress::loud())?;
+            packages::ensure(&cache, progress)?;
+            Tools::ensure(&cache, &options, progress)?;
         }
         Verb::Up { control_plane_only } => {
             let options = if control_plane_only { options.control_plane_only() } else { options };
@@ -130,18 +131,19 @@ fn run(cli: Cli) -> Result<ExitCode> {
             }
         }
         Verb::Load { tag } => {
-            let image = Cluster::attach(name)?.load_image(&tag, Progress::loud())?;
+            let cluster = Cluster::attach(name)?;
+            let image = cluster.load_image(&product::release(&cache, progress)?, &tag, progress)?;
             println!("{image}");
         }
         Verb::Image => {
-            let program = image::product(&cache, Progress::loud())?;
+            let program = product::release(&cache, progress)?;
             let bytes = std::fs::metadata(&program)?.len();
             println!("program: {} ({:.1} MB)", program.display(), bytes as f64 / 1e6);
-            for archive in image::archives(&cache, &[], Progress::loud())? {
+            for archive in image::archives(&cache, &program, &[])? {
                 println!("image: {} ({}:{})", archive.display(), image::REPOSITORY, image::VERSION);
             }
         }
-        Verb::Demo => tokio::runtime::Runtime::new()?.block_on(demo::run(Progress::loud()))?,
+        Verb::Demo => tokio::runtime::Runtime::new()?.block_on(demo::run(progress))?,
         Verb::Logs { lines } => {
             let last = leftovers::last_logs(&cache, name);
             let cluster = Cluster::attach(name).with_context(|| match last.is_dir() {
@@ -190,7 +192,7 @@ fn on_kind(cache: &Cache, options: &Options, verb: &Verb) -> Result<ExitCode> {
         Verb::Up { .. } => println!("export KUBECONFIG={}", kind::up(cache, options)?.display()),
         Verb::Down { .. } => kind::down(cache, &options.name)?,
         Verb::Load { tag } => {
-            for archive in image::archives(cache, tag, Progress::loud())? {
+            for archive in image::archives(cache, &product::release(cache, Progress::loud())?, tag)? {
                 kind::load(&archive.display().to_string(), &options.name)?;
             }
         }

@@ -1,5 +1,6 @@
 //! The parts of a running cluster: stopping and starting them, adding simulators and programs of a test's own.
 
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
@@ -71,11 +72,11 @@ impl Cluster {
         command.output().context("cannot run nsenter")
     }
 
-    /// Builds the product's image and loads it, with further tags if wanted. Returns the image's name.
-    pub fn load_image(&self, tags: &[String], progress: Progress) -> Result<String> {
+    /// Loads the image of the product's `program`, with further tags if wanted. Returns the image's name.
+    pub fn load_image(&self, program: &Path, tags: &[String], progress: Progress) -> Result<String> {
         if !self.settings.node {
             bail!("this cluster has no node: there is nothing to load an image into");
         }
-        image::load(&self.cache, &self.run, tags, progress)
+        image::load(&self.cache, &self.run, program, tags, progress)
     }
 }

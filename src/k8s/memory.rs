@@ -1,7 +1,7 @@
 //! What the operator keeps in mind for a Provider between two reconciles. Losing it costs a retry, never correctness.
 use super::cache::{Key, revision};
 use super::crd::Provider;
-use super::manifests::Manifest;
+use super::manifests::{Manifest, names};
 use super::stamp;
 use crate::effects::{Done, Refusal};
 use crate::fsm::{Effect, Fault, Halt, Transition};
@@ -23,6 +23,8 @@ struct Entry {
     uid: String,
     /// What our last write to the Provider answered.
     latest: Option<Arc<Provider>>,
+    /// Our finalizer was the last one, and it is off: whatever the cache still shows, there is nothing to write to.
+    gone: bool,
     halt: Option<Stopped>,
     /// How often in a row a record (an Event, the status) failed.
     unrecorded: u32,
@@ -55,6 +57,17 @@ impl Memory {
     pub fn remember_latest(&self, answer: Provider) {
         let answer = Arc::new(answer);
         self.entry(&answer, |entry| entry.latest = Some(answer.clone()));
+    }
+
+    /// Takes in that our finalizer came off. The Provider is gone with it, unless somebody else's holds it.
+    pub fn released(&self, provider: &Arc<Provider>) {
+        let held = self.latest(provider).finalizers().iter().any(|f| f != names::FINALIZER);
+        self.entry(provider, |entry| entry.gone = !held);
+    }
+
+    /// Whether the Provider ended with our finalizer, whatever the cache still shows.
+    pub fn is_gone(&self, provider: &Provider) -> bool {
+        self.entry(provider, |entry| entry.gone)
     }
 
     /// What stopped the executor last. It holds still until the back-off is over or what is wanted has changed.
@@ -175,4 +188,34 @@ fn seed(provider: &Provider) -> u64 {
 /// `delay` with up to a tenth more, another for each Provider, so that a fleet does not wake in step.
 pub fn spread(delay: Duration, provider: &Provider) -> Duration {
     delay.mul_f64(1.0 + (seed(provider) % 1000) as f64 / 10_000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn provider(uid: &str, finalizers: &[&str]) -> Arc<Provider> {
+        let body = json!({
+            "apiVersion": "banlieue.io/v1alpha1", "kind": "Provider",
+            "metadata": { "name": "p", "namespace": "ns", "uid": uid, "finalizers": finalizers },
+            "spec": { "providerClassRef": { "name": "c" }, "connection": { "endpoint": "https://x", "credentialsRef": { "name": "s" } } },
+        });
+        Arc::new(serde_json::from_value(body).expect("a Provider"))
+    }
+
+    #[rstest]
+    #[case::our_own_was_the_last(&[], true)]
+    #[case::the_answer_was_not_found(&[names::FINALIZER], true)]
+    #[case::somebody_holds_it(&["example.com/hold"], false)]
+    fn a_released_provider_is_gone(#[case] left: &[&str], #[case] gone: bool) {
+        let memory = Memory::default();
+        let seen = provider("1", &[names::FINALIZER]);
+        assert!(!memory.is_gone(&seen));
+        memory.remember_latest((*provider("1", left)).clone());
+        memory.released(&seen);
+        assert_eq!(memory.is_gone(&seen), gone);
+        assert!(!memory.is_gone(&provider("2", &[])), "a new Provider of that name lives");
+    }
 }

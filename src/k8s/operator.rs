@@ -59,6 +59,9 @@ impl Operator {
     }
 
     async fn rounds(&self, provider: &Arc<Provider>) -> (&'static str, Duration) {
+        if self.memory.is_gone(provider) {
+            return ("success", Wake::Slow.after());
+        }
         if let Some(rest) = self.memory.rest(provider, Instant::now()) {
             return ("requeue_after", rest);
         }
@@ -101,7 +104,7 @@ impl Operator {
         self.metrics.executed(&plan, &done);
         audit::record(&provider, &seen, &plan, &done);
         if plan.phase() == Phase::Terminating && done.iter().any(|d| d.releases()) {
-            self.memory.forget(&provider.namespace().unwrap_or_default(), &provider.name_any());
+            self.memory.released(&provider);
             return Ok(Wake::Slow);
         }
         Ok(match (plan.wake(), unrecorded) {

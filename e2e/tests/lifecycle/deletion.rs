@@ -3,6 +3,7 @@ use crate::five::{Five, SOON};
 use crate::place::{Place, message, workload};
 use crate::stage::Stage;
 use crate::until::until;
+use crate::writes::what;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Part, Phase, Reason};
 use banlieue_e2e::watch;
@@ -66,6 +67,32 @@ pub(crate) async fn background_foreground_and_orphan(stage: &Stage) -> Result<()
         watch::gone(&place.providers, name, SOON).await?;
         place.five(name).gone().await?;
     }
+    Ok(())
+}
+
+/// With the finalizer off a Provider is gone, though the watch has not said so yet: nothing more is sent to it.
+pub(crate) async fn nothing_is_sent_to_what_is_gone(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "delete-vain").await?;
+    let names = ["a", "b", "c", "d", "e", "f"];
+    for name in names {
+        place.register(name).await?;
+    }
+    for name in names {
+        place.ready(name).await?;
+    }
+    let writes = place.writes(&names)?;
+    for name in names {
+        place.delete(name, &DeleteParams::default()).await?;
+    }
+    for name in names {
+        watch::gone(&place.providers, name, SOON).await?;
+        place.five(name).gone().await?;
+    }
+    let entries = writes.entries()?;
+    let vain: Vec<_> = entries.iter().filter(|e| e.code() >= 400).map(|e| e.line()).collect();
+    ensure!(vain.is_empty(), "sent in vain:\n{}", vain.join("\n"));
+    let released = entries.iter().filter(|e| what(e) == "patch providers").count();
+    ensure!(released == names.len(), "{released} finalizers were released, of {}", names.len());
     Ok(())
 }
 

@@ -45,6 +45,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         drift::a_scaled_deployment_stays_scaled,
         deletion::while_paused,
         deletion::background_foreground_and_orphan,
+        deletion::nothing_is_sent_to_what_is_gone,
         deletion::a_foreign_finalizer_survives,
         deletion::delete_and_create_at_once,
         deletion::the_namespace_goes,

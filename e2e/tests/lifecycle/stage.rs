@@ -3,9 +3,7 @@ use crate::kubelet::Kubelet;
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
-use banlieue_e2e::files::Cache;
-use banlieue_e2e::progress::Progress;
-use banlieue_e2e::{Cluster, Options, image, logs};
+use banlieue_e2e::{Cluster, Options, logs, product};
 use kube::Client;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -36,7 +34,7 @@ impl Stage {
         let cluster = Cluster::start(Options::ephemeral(name).control_plane_only().without_vcsim()).await?;
         // nothing is scheduled: no pod is called unschedulable before a test makes it ready
         cluster.stop_component("kube-scheduler")?;
-        let program = image::product(&Cache::locate()?, Progress::quiet())?;
+        let program = product::debug()?;
         bootstrap(&program, &cluster)?;
         let account = format!("{}/{}", names::DEFAULT_NAMESPACE, names::OPERATOR);
         let kubeconfig = cluster.run_dir().write("operator.kubeconfig", &cluster.kubeconfig_as(&account).await?)?;

@@ -1,8 +1,7 @@
-//! How long it takes from the arrival of a Provider until all five objects are stored, by the API server's own clock.
+//! What it takes from the arrival of a Provider until all five objects are stored, by the API server's own clock.
 //!
-//! Most of it is the API server's: before it lets somebody grant rights, it lists roles and bindings from its watch cache and waits
-//! until that is as new as etcd, which it asks every 100 ms. A Role and then its RoleBinding are two such waits. (Seen: 215 ms with that
-//! cache, 68 ms with `--watch-cache-sizes` at 0 for the kinds of RBAC.) So what counts is what the operator adds.
+//! The time is printed, not judged (ADR-0017): most of it is the API server's. What counts is how many requests the operator makes, and
+//! that its own part is the smaller one.
 use crate::audit::{Entry, Log};
 use crate::place::Place;
 use crate::stage::Stage;
@@ -11,11 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 /// The rounds; the best one counts, since other work on the machine only ever adds.
 const ROUNDS: usize = 5;
-/// What the whole may take on a machine that has nothing else to do.
-const TOTAL: TimeDelta = TimeDelta::milliseconds(100);
-/// What the operator itself may add on any machine: the time in which no request of its was being served.
-const OWN: TimeDelta = TimeDelta::milliseconds(60);
-/// Finalizer, three objects, RoleBinding, Event, status, Deployment.
+/// Finalizer, ServiceAccount, Role, two bindings, Event, status, Deployment.
 const REQUESTS: usize = 8;
 
 /// One round, as the audit log tells it.
@@ -23,7 +18,7 @@ const REQUESTS: usize = 8;
 struct Round {
     total: TimeDelta,
     served: TimeDelta,
-    requests: usize,
+    requests: Vec<String>,
 }
 
 impl Round {
@@ -41,13 +36,11 @@ impl Round {
         ensure!(ends.len() == 5, "the audit log has {} creations of the five", ends.len());
         let last = ends.into_iter().max().context("none")?;
         let window = |e: &&Entry| e.stage_timestamp > applied.request_received_timestamp && e.stage_timestamp <= last;
-        let mut spans: Vec<_> = entries
-            .iter()
-            .filter(window)
-            .filter(|e| e.user.username.ends_with(":banlieue-operator") && e.writes() && e.resource() != "leases")
-            .map(|e| (e.request_received_timestamp, e.stage_timestamp))
-            .collect();
-        let requests = spans.len();
+        let operator = |e: &&Entry| e.user.username.ends_with(":banlieue-operator");
+        let ours: Vec<_> =
+            entries.iter().filter(window).filter(|e| operator(e) && e.writes() && e.resource() != "leases").collect();
+        let requests = ours.iter().map(|e| e.line()).collect();
+        let mut spans: Vec<_> = ours.iter().map(|e| (e.request_received_timestamp, e.stage_timestamp)).collect();
         spans.push((applied.request_received_timestamp, applied.stage_timestamp));
         Ok(Round { total: last - applied.request_received_timestamp, served: covered(spans), requests })
     }
@@ -69,8 +62,8 @@ fn covered(mut spans: Vec<(DateTime<Utc>, DateTime<Utc>)>) -> TimeDelta {
     sum
 }
 
-/// Few requests, hardly any time of the operator's own, and 100 ms in all unless the API server itself needs most of that.
-pub(crate) async fn five_objects_within_100_ms(stage: &Stage) -> Result<()> {
+/// No request more than needed, and most of the time is the API server's.
+pub(crate) async fn five_objects_in_eight_requests(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "latency").await?;
     let log = Log::from_now(stage.cluster.audit_log_path())?;
     let mut rounds = Vec::new();
@@ -83,18 +76,9 @@ pub(crate) async fn five_objects_within_100_ms(stage: &Stage) -> Result<()> {
         place.remove(&name, &objects).await?;
     }
     rounds.sort_by_key(|r| r.total);
-    let told = |r: &Round| {
-        format!(
-            "{} ms (operator {} ms, {} requests)",
-            r.total.num_milliseconds(),
-            r.own().num_milliseconds(),
-            r.requests
-        )
-    };
+    let told = |r: &Round| format!("{} ms (operator {} ms)", r.total.num_milliseconds(), r.own().num_milliseconds());
     println!("figure: apply to five objects: best {}, median {}", told(&rounds[0]), told(&rounds[ROUNDS / 2]));
-    let best = &rounds[0];
-    ensure!(rounds.iter().all(|r| r.requests <= REQUESTS), "more requests than needed: {rounds:#?}");
-    ensure!(rounds.iter().any(|r| r.own() < OWN), "the operator takes its time: {rounds:#?}");
-    ensure!(best.total < TOTAL || best.served > TOTAL / 2, "too slow: {rounds:#?}");
+    ensure!(rounds.iter().all(|r| r.requests.len() <= REQUESTS), "more requests than needed: {rounds:#?}");
+    ensure!(rounds.iter().any(|r| r.own() < r.served), "the operator takes its time: {rounds:#?}");
     place.clear().await
 }

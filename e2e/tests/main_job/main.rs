@@ -49,7 +49,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
     all.extend(tests!(lab, Alone:
         removal::what_was_deleted_while_the_operator_was_away,
         install::a_second_run_changes_nothing,
-        latency::five_objects_within_100_ms,
+        latency::five_objects_in_eight_requests,
         figures::ten_providers_within_30_mb,
         figures::no_write_at_rest,
     ));

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::files::Cache;
 use banlieue_e2e::progress::Progress;
-use banlieue_e2e::{Cluster, Options, image, logs};
+use banlieue_e2e::{Cluster, Options, image, logs, product};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::{Api, Client};
 use std::path::PathBuf;
@@ -28,8 +28,9 @@ impl Stage {
         let progress = Progress::loud();
         let cluster = Cluster::start(Options::ephemeral(format!("main-job-{}", std::process::id()))).await?;
         let made = async {
-            cluster.load_image(&[], progress)?;
-            Ok((image::product(&Cache::locate()?, Progress::quiet())?, cluster.client().await?))
+            let program = product::release(&Cache::locate()?, progress)?;
+            cluster.load_image(&program, &[], progress)?;
+            Ok((program, cluster.client().await?))
         };
         let (program, client) = made.await.or_else(|error| failed(&cluster, error))?;
         let stage = Stage { cluster, client, program };
