@@ -38,8 +38,14 @@ deny: $(CARGO_DENY) ## Licences, banned and doubled crates, sources
 unit: ## Tests that need no cluster (seconds)
 	$(CARGO) test --package banlieue --locked
 	$(CARGO) test --package banlieue-e2e --locked --lib --bins
-live: ## Tests on a real cluster, which they start and stop themselves (root)
-	$(CARGO) test --package banlieue-e2e --locked --no-fail-fast --test '*'
+live: ## Tests on real clusters, which they start and stop themselves (root); two suites at a time
+	@$(E2E) tools
+	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%)
+# The longest first. Each line says whose it is.
+SUITES := main_job lifecycle cluster_lifecycle
+live-%:
+	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
 test-long: ## Every observation and interleaving, then the live tests on the oldest supported Kubernetes line
 	$(CARGO) test --package banlieue --locked --release --lib fsm::tests -- --ignored --nocapture
 	@K8S=1.34 $(MAKE) --no-print-directory live

@@ -196,10 +196,10 @@ mod tests {
     use rstest::rstest;
     use serde_json::json;
 
-    fn provider(uid: &str, finalizers: &[&str]) -> Arc<Provider> {
+    fn provider(uid: &str, revision: &str, finalizers: &[&str]) -> Arc<Provider> {
         let body = json!({
             "apiVersion": "banlieue.io/v1alpha1", "kind": "Provider",
-            "metadata": { "name": "p", "namespace": "ns", "uid": uid, "finalizers": finalizers },
+            "metadata": { "name": "p", "namespace": "ns", "uid": uid, "resourceVersion": revision, "finalizers": finalizers },
             "spec": { "providerClassRef": { "name": "c" }, "connection": { "endpoint": "https://x", "credentialsRef": { "name": "s" } } },
         });
         Arc::new(serde_json::from_value(body).expect("a Provider"))
@@ -211,11 +211,11 @@ mod tests {
     #[case::somebody_holds_it(&["example.com/hold"], false)]
     fn a_released_provider_is_gone(#[case] left: &[&str], #[case] gone: bool) {
         let memory = Memory::default();
-        let seen = provider("1", &[names::FINALIZER]);
+        let seen = provider("one", "1", &[names::FINALIZER]);
         assert!(!memory.is_gone(&seen));
-        memory.remember_latest((*provider("1", left)).clone());
+        memory.remember_latest((*provider("one", "2", left)).clone());
         memory.released(&seen);
         assert_eq!(memory.is_gone(&seen), gone);
-        assert!(!memory.is_gone(&provider("2", &[])), "a new Provider of that name lives");
+        assert!(!memory.is_gone(&provider("another", "3", &[])), "a new Provider of that name lives");
     }
 }
