@@ -40,6 +40,7 @@ pub mod pki;
 pub mod preflight;
 pub mod product;
 pub mod progress;
+pub mod proxy;
 pub mod rights;
 pub mod sandbox;
 pub mod settings;

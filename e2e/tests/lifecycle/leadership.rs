@@ -11,7 +11,7 @@ const FAILOVER: Duration = Duration::from_secs(20);
 
 pub(crate) async fn a_killed_leader_is_replaced(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "leader").await?;
-    let second = stage.another_operator("second").await?;
+    let second = stage.another_operator("second")?;
     second.ready().await?;
     ensure!(second.metric("leader_election_master_status").await? == Some(0.0), "both lead");
     place.registered("before").await?;
@@ -35,7 +35,7 @@ pub(crate) async fn a_killed_leader_is_replaced(stage: &Stage) -> Result<()> {
 pub(crate) async fn a_leader_that_sleeps_is_replaced(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "sleeper").await?;
     place.registered("before").await?;
-    let second = stage.another_operator("third").await?;
+    let second = stage.another_operator("third")?;
     second.ready().await?;
     let mut slot = stage.operator.lock().await;
     let sleeper = slot.take().context("no operator runs")?;

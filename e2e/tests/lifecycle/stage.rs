@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, logs, product};
 use kube::Client;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -23,8 +23,9 @@ pub(crate) struct Stage {
     pub(crate) kubelet: Kubelet,
     /// The operator that runs; who stops it has the stage alone.
     pub(crate) operator: Mutex<Option<Operator>>,
+    /// The kubeconfig of the operator's account.
+    pub(crate) kubeconfig: PathBuf,
     program: PathBuf,
-    kubeconfig: PathBuf,
 }
 
 impl Stage {
@@ -40,22 +41,26 @@ impl Stage {
         let kubeconfig = cluster.run_dir().write("operator.kubeconfig", &cluster.kubeconfig_as(&account).await?)?;
         let client = cluster.client().await?;
         let kubelet = Kubelet::start(client.clone()).await?;
-        let stage = Stage { cluster, client, kubelet, operator: Mutex::default(), program, kubeconfig };
+        let stage = Stage { cluster, client, kubelet, operator: Mutex::default(), kubeconfig, program };
         stage.start_operator().await?;
         Ok(stage)
     }
 
     /// A further operator: its process, which may not lead yet.
-    pub(crate) async fn another_operator(&self, holder: &str) -> Result<Operator> {
-        let log = self.cluster.run_dir().log(holder);
-        Operator::start(&self.program, &self.kubeconfig, holder, &log).await
+    pub(crate) fn another_operator(&self, holder: &str) -> Result<Operator> {
+        self.operator_by(&self.kubeconfig, holder, &[])
+    }
+
+    /// A further operator by another way to the API server, with further arguments.
+    pub(crate) fn operator_by(&self, kubeconfig: &Path, holder: &str, more: &[&str]) -> Result<Operator> {
+        Operator::start(&self.program, kubeconfig, holder, &self.cluster.run_dir().log(holder), more)
     }
 
     /// Starts the operator, and waits until it leads.
     pub(crate) async fn start_operator(&self) -> Result<()> {
         let mut slot = self.operator.lock().await;
         ensure!(slot.is_none(), "an operator runs already");
-        let operator = self.another_operator(&format!("operator-{}", fresh())).await?;
+        let operator = self.another_operator(&format!("operator-{}", fresh()))?;
         operator.leads().await?;
         *slot = Some(operator);
         Ok(())
@@ -93,7 +98,7 @@ fn bootstrap(program: &PathBuf, cluster: &Cluster) -> Result<()> {
 }
 
 /// A number that nobody had before.
-fn fresh() -> u32 {
+pub(crate) fn fresh() -> u32 {
     static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
     NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
