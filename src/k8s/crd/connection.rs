@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
         .message("the endpoint must not contain a user or a password; put them in the Secret of credentialsRef"),
     validation = Rule::new("!self.endpoint.contains('#')").field_path(".endpoint")
         .message("the endpoint must not contain a fragment (#)"),
+    validation = Rule::new("!self.endpoint.contains('?')").field_path(".endpoint")
+        .message("the endpoint must not contain a query (?): it is shown to everybody; options are fields of spec.connection"),
     validation = Rule::new("!self.endpoint.matches('[[:space:][:cntrl:]]')").field_path(".endpoint")
         .message("the endpoint must not contain white space"),
     validation = Rule::new(PORT).field_path(".endpoint")
@@ -29,7 +31,8 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct Connection {
     /// The URL of the backend, such as `https://vcenter.example.com/sdk`, `https://pve.example.com:8006` or
-    /// `qemu+tls://host.example.com/system`. It must not contain a user, a password or a fragment.
+    /// `qemu+tls://host.example.com/system`. It must not contain a user, a password, a query
+    /// or a fragment.
     #[schemars(length(min = 1, max = 2048))]
     pub endpoint: String,
     /// The Secret with the credentials, in the namespace of the Provider.
