@@ -34,7 +34,8 @@ pub struct Entry {
 /// Who.
 #[derive(Clone, Debug, Deserialize)]
 pub struct User {
-    /// The name.
+    /// The name; empty where nobody was recognised.
+    #[serde(default)]
     pub username: String,
 }
 
@@ -125,5 +126,23 @@ impl Log {
             .filter(|l| !l.is_empty())
             .map(|l| serde_json::from_str::<Entry>(l).with_context(|| l.to_string()));
         entries.filter(|e| e.as_ref().map_or(true, |e| e.stage == "ResponseComplete")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the API server writes for a token that is no longer good, and a line that it has not finished.
+    #[test]
+    fn a_request_of_nobody_is_read() -> Result<()> {
+        let answered = r#"{"stage":"ResponseComplete","requestURI":"/version","verb":"get","user":{},"responseStatus":{"code":401},"requestReceivedTimestamp":"2026-01-01T00:00:00.1Z","stageTimestamp":"2026-01-01T00:00:00.2Z"}"#;
+        let path = std::env::temp_dir().join(format!("banlieue-audit-{}", std::process::id()));
+        std::fs::write(&path, format!("{answered}\n{}", &answered[..40]))?;
+        let entries = Log::whole(path.clone()).entries();
+        std::fs::remove_file(path)?;
+        let [entry] = &entries?[..] else { anyhow::bail!("one request was answered") };
+        anyhow::ensure!(entry.code() == 401 && entry.user.username.is_empty() && !entry.ours() && !entry.writes());
+        Ok(())
     }
 }
