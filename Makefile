@@ -18,18 +18,26 @@ demo-down: ## Take the demo away, and leave nothing but the cache
 	@$(E2E) down --name demo
 
 .PHONY: test
-STAGES := format clippy deny unit live
 test: ## Everything below, live tests included (about 10 minutes; the first time builds Kubernetes: 10 more)
-	@for stage in $(STAGES); do \
+	@$(call stages,format tools)
+	@$(MAKE) --no-print-directory --jobs 2 checks program
+	@$(call stages,live)
+
+# Runs parts one after another, and says how long each took.
+stages = for stage in $(1); do \
 	  began=$$SECONDS; printf '\n== %s\n' "$$stage"; \
-	  $(MAKE) --no-print-directory "$$stage" || { printf '== %s FAILED after %d s\n' "$$stage" $$((SECONDS - began)) >&2; exit 1; }; \
+	  MAKEFLAGS= $(MAKE) --no-print-directory "$$stage" || { printf '== %s FAILED after %d s\n' "$$stage" $$((SECONDS - began)) >&2; exit 1; }; \
 	  printf '== %s passed in %d s\n' "$$stage" $$((SECONDS - began)); \
 	done
 
 ##@ Parts of the test
-.PHONY: format clippy lint deny unit live test-long
+.PHONY: format tools clippy lint checks deny unit program live test-long
 format: ## Is the code formatted?
 	$(CARGO) fmt --all --check
+tools: ## Packages, Kubernetes, etcd and the simulator, where they are missing
+	@$(E2E) tools
+checks:
+	@$(call stages,clippy deny unit)
 clippy: ## Is there nothing to warn of?
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 lint: format clippy ## Both of them
@@ -38,8 +46,10 @@ deny: $(CARGO_DENY) ## Licences, banned and doubled crates, sources
 unit: ## Tests that need no cluster (seconds)
 	$(CARGO) test --package banlieue --locked
 	$(CARGO) test --package banlieue-e2e --locked --lib --bins
-live: ## Tests on real clusters, which they start and stop themselves (root); two suites at a time
-	@$(E2E) tools
+# Beside the checks: it takes minutes, most of them on one core. The program built above, as cargo would wait for the checks.
+program:
+	@MAKEFLAGS= $(or $(CARGO_TARGET_DIR),target)/debug/e2e image 2>&1 | sed -u 's/^/program: /'
+live: tools ## Tests on real clusters, which they start and stop themselves (root); two suites at a time
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%)
 # The longest first. Each line says whose it is.
