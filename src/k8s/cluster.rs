@@ -93,7 +93,11 @@ impl Port for Cluster<'_> {
         let cache = self.operator.caches.part(object.part);
         let forget = || cache.forget(object.namespace.as_deref().unwrap_or(""), &object.name, &doomed.uid);
         match answer {
-            Ok(either) => either.map_left(|going| cache.put(going)).map_right(|_| forget()).either(drop, drop),
+            // the answer is an object where it waits for finalizers, and of some kinds (ServiceAccount) where it is gone
+            Ok(answer) => match answer.left().filter(|o| o.metadata.deletion_timestamp.is_some()) {
+                Some(going) => cache.put(going),
+                None => forget(),
+            },
             // gone, or another object has its name by now
             Err(refusal) if matches!(refusal.fault, Fault::NotFound | Fault::Conflict) => forget(),
             Err(refusal) => return Err(refusal),
