@@ -129,6 +129,12 @@ impl WorkloadStatus {
         (recorded != Some(&next)).then_some(next)
     }
 
+    /// Whether nothing but numbers of pods differ: no news for who waits for a phase or a reason.
+    pub fn differs_in_numbers_alone(&self, next: &Self) -> bool {
+        let Self { replicas, ready_replicas, .. } = *next;
+        self != next && Self { replicas, ready_replicas, ..self.clone() } == *next
+    }
+
     fn made(&self) -> Made {
         Made {
             class: self.provider_class.clone().unwrap_or_default(),

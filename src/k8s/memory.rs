@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// How often an Event that could not be published is tried again, before it is dropped.
 const EVENT_TRIES: u8 = 5;
+/// Between two writes of a status of which only the numbers of pods have changed.
+const NUMBERS: Duration = Duration::from_secs(1);
 
 /// The memory of every Provider, by its address.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ struct Entry {
     /// Our finalizer was the last one, and it is off: whatever the cache still shows, there is nothing to write to.
     gone: bool,
     halt: Option<Stopped>,
+    /// When the status was last written.
+    told: Option<Instant>,
     /// How often in a row a record (an Event, the status) failed.
     unrecorded: u32,
     /// How often in a row a reconcile used up its rounds.
@@ -100,7 +104,9 @@ impl Memory {
             None if works => self.entry(provider, |entry| entry.halt = None),
             None => {}
         }
+        let told = done.iter().any(|d| matches!(d.effect, Effect::ReportWorkload(_)) && d.result.is_ok());
         self.entry(provider, |entry| {
+            entry.told = if told { Some(now) } else { entry.told };
             let mut again = None;
             for (done, refusal) in done.iter().filter_map(|d| Some((d, d.result.as_ref().err()?))) {
                 if let Effect::Announce(edge) = done.effect {
@@ -120,6 +126,15 @@ impl Memory {
             entry.restless = if rested { 0 } else { entry.restless + 1 };
             entry.rests = (!rested).then(|| now + Fault::Throttled.delay(entry.restless, seed(provider)));
         });
+    }
+
+    /// How long a change of numbers alone has to wait: pods that become ready one after the other are told of together.
+    pub fn gathers(&self, provider: &Provider, effects: &[Effect], now: Instant) -> Option<Duration> {
+        let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref())?;
+        let [Effect::ReportWorkload(next)] = effects else { return None };
+        let numbers = recorded.differs_in_numbers_alone(next);
+        self.entry(provider, |entry| (entry.told? + NUMBERS).checked_duration_since(now))
+            .filter(|rest| numbers && !rest.is_zero())
     }
 
     /// How long it is left alone yet.
@@ -217,5 +232,26 @@ mod tests {
         memory.released(&seen);
         assert_eq!(memory.is_gone(&seen), gone);
         assert!(!memory.is_gone(&provider("another", "3", &[])), "a new Provider of that name lives");
+    }
+
+    #[rstest]
+    #[case::only_a_number(json!({ "readyReplicas": 2 }), true)]
+    #[case::a_reason_too(json!({ "readyReplicas": 2, "reason": "RollingOut" }), false)]
+    #[case::another_generation(json!({ "observedGeneration": 2 }), false)]
+    fn numbers_alone_wait_a_second(#[case] change: serde_json::Value, #[case] waits: bool) {
+        let report = |change: serde_json::Value| {
+            let mut status = json!({ "phase": "Ready", "reason": "WorkloadAvailable", "readyReplicas": 1 });
+            json_patch::merge(&mut status, &change);
+            Effect::ReportWorkload(Box::new(serde_json::from_value(status).expect("a status")))
+        };
+        let first = report(json!({}));
+        let Effect::ReportWorkload(status) = &first else { unreachable!() };
+        let mut seen = (*provider("one", "1", &[])).clone();
+        seen.status.get_or_insert_default().workload = Some((**status).clone());
+        let (memory, next, now) = (Memory::default(), [report(change)], Instant::now());
+        assert_eq!(memory.gathers(&seen, &next, now), None, "nothing was told yet");
+        memory.remember(&seen, &[], &[Done { effect: &first, result: Ok(()) }], now);
+        assert_eq!(memory.gathers(&seen, &next, now + NUMBERS / 4).is_some(), waits);
+        assert_eq!(memory.gathers(&seen, &next, now + NUMBERS), None);
     }
 }

@@ -99,6 +99,9 @@ impl Operator {
         let seen = observe(&raw, &wanted, now);
         let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref());
         let plan = step(recorded, &seen, now);
+        if let Some(rest) = self.memory.gathers(&provider, plan.effects(), instant) {
+            return Ok(Wake::HoldOver(rest.min(plan.wake().after())));
+        }
         let done = execute(&plan, &Cluster { operator: self, raw: &raw, wanted: &wanted }).await;
         let unrecorded = self.memory.remember(&provider, &wanted, &done, instant);
         self.metrics.executed(&plan, &done);
