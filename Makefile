@@ -56,9 +56,10 @@ live: tools ## Tests on real clusters, which they start and stop themselves (roo
 SUITES := main_job lifecycle cluster_lifecycle
 live-%:
 	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
-test-long: ## Every observation and interleaving, then the live tests on the oldest supported Kubernetes line
+test-long: ## Every observation and interleaving, the live tests on the oldest supported Kubernetes line, every kill, ten minutes at rest
 	$(CARGO) test --package banlieue --locked --release --lib fsm::tests -- --ignored --nocapture
 	@K8S=1.34 $(MAKE) --no-print-directory live
+	$(CARGO) test --package banlieue-e2e --locked --test lifecycle --test main_job -- --ignored
 
 # No optimisation to speak of: it runs for a second, and builds in a third of the time.
 $(CARGO_DENY):

@@ -1,6 +1,7 @@
 //! The API server's own record of who did what, and when.
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
+use kube::api::ObjectMeta;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,6 +23,8 @@ pub struct Entry {
     pub object_ref: Option<ObjectRef>,
     /// What was answered.
     pub response_status: Option<Status>,
+    /// The object that was answered, where the policy keeps it.
+    pub response_object: Option<Answer>,
     /// When it came in.
     pub request_received_timestamp: DateTime<Utc>,
     /// When it was answered.
@@ -29,6 +32,14 @@ pub struct Entry {
     stage: String,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
+}
+
+/// An object, as far as it is told here.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Answer {
+    /// Its metadata.
+    #[serde(default)]
+    pub metadata: ObjectMeta,
 }
 
 /// Who.

@@ -13,6 +13,22 @@ rules:
 - level: Metadata
 ";
 
+/// Everything that happened; of writes of Providers and their five objects also what was answered.
+pub const AUDIT_ANSWERS: &str = "apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+omitManagedFields: true
+rules:
+- level: RequestResponse
+  verbs: [create, update, patch, delete]
+  resources:
+  - {group: '', resources: [serviceaccounts]}
+  - {group: apps, resources: [deployments, deployments/status]}
+  - {group: rbac.authorization.k8s.io, resources: [roles, rolebindings, clusterrolebindings]}
+  - {group: banlieue.io, resources: [providers, providers/status]}
+- level: Metadata
+";
+
 /// What [`crate::Cluster::start`] is asked for.
 #[derive(Clone, Debug)]
 pub struct Options {

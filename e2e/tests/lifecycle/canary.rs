@@ -105,3 +105,20 @@ pub(crate) async fn twenty_providers_follow_an_edit(stage: &Stage) -> Result<()>
     ensure!(work.len() == FLEET, "{} writes of Deployments in the end", work.len());
     Ok(())
 }
+
+/// A digest wins over the tag, so another tag changes no Provider: its status says which class it is now, and that is all.
+pub(crate) async fn an_edit_that_changes_nothing(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "fleet-same").await?;
+    let digest = format!("sha256:{}", "0".repeat(64));
+    place.edit_class(&place.name, json!({ "image": { "digest": digest } })).await?;
+    place.registered("p").await?;
+    let writes = place.writes(&["p"])?;
+    let class = place.edit_class(&place.name, json!({ "image": { "tag": "2" } })).await?;
+    let told = |w: &banlieue::fsm::WorkloadStatus| {
+        w.provider_class.as_ref().is_some_and(|c| c.generation == class.metadata.generation)
+    };
+    place.says("p", "the new generation", told).await?;
+    let counts = writes.counts()?;
+    ensure!(counts == BTreeMap::from([("patch providers/status".into(), 1)]), "counted {counts:?}");
+    Ok(())
+}

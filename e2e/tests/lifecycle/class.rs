@@ -49,3 +49,20 @@ pub(crate) async fn comes_later(stage: &Stage) -> Result<()> {
     place.ready("p").await?;
     Ok(())
 }
+
+/// A scheme of another backend blocks, and says what the class takes; a class that takes it unblocks.
+pub(crate) async fn for_another_scheme(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "class-scheme").await?;
+    place.class("class-scheme-libvirt", Backend::Libvirt, json!({})).await?;
+    let writes = place.writes(&["p"])?;
+    let mut draft = place.draft("p");
+    draft.spec.provider_class_ref.name = "class-scheme-libvirt".into();
+    place.create(&draft).await?;
+    let seen = place.reason("p", Reason::EndpointInvalid).await?;
+    let words = message(&seen);
+    ensure!(words.contains("class-scheme-libvirt") && words.contains("qemu"), "it says {words:?}");
+    writes.no_work()?;
+    place.edit("p", json!({ "spec": { "providerClassRef": { "name": place.name } } })).await?;
+    place.ready("p").await?;
+    Ok(())
+}

@@ -1,11 +1,12 @@
 //! Deletion: whatever state a Provider is in, it goes and nothing of it is left.
 use crate::five::{Five, SOON};
-use crate::place::{Place, message, workload};
+use crate::place::{Place, message, namespace, workload};
 use crate::stage::Stage;
 use crate::until::until;
 use crate::writes::what;
 use anyhow::{Context, Result, ensure};
-use banlieue::fsm::{Part, Phase, Reason};
+use banlieue::fsm::{Part, Phase, Reason, WorkloadStatus};
+use banlieue::k8s::crd::Backend;
 use banlieue_e2e::watch;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
@@ -19,7 +20,7 @@ const FOREIGN: &str = "example.com/hold";
 pub(crate) async fn while_paused(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "delete-paused").await?;
     let second = "delete-paused-gone";
-    place.class(second, banlieue::k8s::crd::Backend::Vsphere, json!({})).await?;
+    place.class(second, Backend::Vsphere, json!({})).await?;
     let names = ["by-provider", "by-class", "by-both", "class-gone"];
     for name in names {
         let mut draft = place.draft(name);
@@ -139,6 +140,61 @@ pub(crate) async fn delete_and_create_at_once(stage: &Stage) -> Result<()> {
     let deletes: Vec<_> = writes.entries()?.into_iter().filter(|e| e.verb == "delete").map(|e| e.line()).collect();
     ensure!(deletes.is_empty(), "deleted after the new one was there: {deletes:?}");
     Ok(())
+}
+
+/// What holds a deletion up is named: a pod that does not end, then an object with a finalizer of somebody else.
+pub(crate) async fn what_is_left_is_named(stage: &Stage) -> Result<()> {
+    const PODS: &str = "delete-left-pods";
+    let place = Place::new(stage, "delete-left").await?;
+    namespace(stage, PODS).await?;
+    place.edit_class(&place.name, json!({ "workloadNamespace": PODS })).await?;
+    place.registered("p").await?;
+    let five = place.five_in(PODS, "p");
+    five.edit(Part::ServiceAccount, json!({ "metadata": { "finalizers": [FOREIGN] } })).await?;
+    stage.kubelet.hold(PODS);
+    place.delete("p", &DeleteParams::default()).await?;
+    let pod = format!("{PODS}/{}", five.at(Part::Deployment).name);
+    let names = |what: String| move |w: &WorkloadStatus| w.message.as_deref().is_some_and(|m| m.contains(&what));
+    place.says("p", "it names the pod", names(pod)).await?;
+    ensure!(five.find(Part::ClusterRoleBinding).await?.is_none(), "the grant is still there");
+    stage.kubelet.release(PODS).await?;
+    place.says("p", "it names the account", names(five.at(Part::ServiceAccount).to_string())).await?;
+    ensure!(place.providers.get("p").await?.finalizers().len() == 1, "its finalizer is off");
+    five.edit(Part::ServiceAccount, json!({ "metadata": { "finalizers": null } })).await?;
+    watch::gone(&place.providers, "p", SOON).await?;
+    five.gone().await
+}
+
+/// The class no longer tells where the workload is: it was edited, or repointed, while the Provider was paused; or it is
+/// gone. Nothing is left in the place that it told of before.
+pub(crate) async fn wherever_the_class_points_by_then(stage: &Stage) -> Result<()> {
+    const PODS: &str = "delete-astray-pods";
+    let place = Place::new(stage, "delete-astray").await?;
+    namespace(stage, PODS).await?;
+    let names = ["edited", "repointed", "gone"];
+    for name in names {
+        let class = format!("delete-astray-{name}");
+        place.class(&class, Backend::Vsphere, json!({ "workloadNamespace": PODS })).await?;
+        let mut draft = place.draft(name);
+        draft.spec.provider_class_ref.name = class;
+        place.create(&draft).await?;
+    }
+    place.class("delete-astray-other", Backend::Proxmox, json!({})).await?;
+    for name in names {
+        place.ready(name).await?;
+        place.edit(name, json!({ "spec": { "paused": true } })).await?;
+        place.reason(name, Reason::ProviderPaused).await?;
+    }
+    place.edit_class("delete-astray-edited", json!({ "workloadNamespace": null })).await?;
+    place.edit("repointed", json!({ "spec": { "providerClassRef": { "name": "delete-astray-other" } } })).await?;
+    place.drop_class("delete-astray-gone").await?;
+    let writes = place.writes(&names)?;
+    for name in names {
+        place.remove(name).await?;
+        place.five_in(PODS, name).gone().await?;
+        place.five(name).gone().await?;
+    }
+    writes.nothing_created()
 }
 
 /// A namespace that goes takes its Providers along, cluster-wide grants included.

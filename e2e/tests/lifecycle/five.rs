@@ -11,8 +11,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a change of the cluster may take before it counts as not coming.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+/// How long a change of the cluster may take before it counts as not coming: long for a machine with much else to do, and
+/// much shorter than the operator's slow requeue, so that what comes within it comes by an event.
+pub(crate) const SOON: Duration = Duration::from_secs(120);
 
 /// What an object is by, and how often it was written.
 #[derive(Clone, Debug, PartialEq)]

@@ -50,6 +50,11 @@ impl Kubelet {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(namespace.into());
     }
 
+    /// Does for one pod what is due, though its namespace is held.
+    pub(crate) async fn tend(&self, pod: &Pod) {
+        tend(&self.client, pod).await;
+    }
+
     /// Goes on in this namespace, with pods that are there and pods that come.
     pub(crate) async fn release(&self, namespace: &str) -> Result<()> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(namespace);

@@ -4,20 +4,24 @@
 //! as a process of this machine under the token of its own account; [`kubelet`] stands in for a node. Tests run beside
 //! each other, each in a namespace and with classes of its own; those that stop the operator or measure its time run
 //! alone. What the operator wrote is counted from the audit log.
+mod aftermath;
 mod away;
 mod canary;
 mod class;
 mod deletion;
 mod drift;
 mod five;
+mod fleet;
 mod foreign;
 mod kubelet;
 mod leadership;
+mod matrix;
 mod moving;
 mod named;
 mod operator;
 mod pause;
 mod place;
+mod pods;
 mod refusal;
 mod rest;
 mod stage;
@@ -49,17 +53,26 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         deletion::a_foreign_finalizer_survives,
         deletion::delete_and_create_at_once,
         deletion::the_namespace_goes,
+        deletion::what_is_left_is_named,
+        deletion::wherever_the_class_points_by_then,
         canary::one_of_three,
         canary::twenty_providers_follow_an_edit,
+        canary::an_edit_that_changes_nothing,
+        pods::an_image_that_cannot_be_pulled,
+        pods::a_container_that_crashes,
+        pods::a_pod_that_no_node_takes,
+        pods::no_progress_within_the_deadline,
         pause::paused_from_the_start,
         refusal::a_namespace_that_comes_later,
         refusal::a_namespace_that_is_going,
         refusal::a_namespace_that_goes_under_a_running_provider,
         refusal::a_shared_role_that_is_missing,
         refusal::a_quota_that_allows_no_pod,
+        refusal::nothing_where_pods_must_be_restricted,
         class::deleted_under_its_providers,
         class::its_backend_cannot_be_edited,
         class::comes_later,
+        class::for_another_scheme,
         moving::to_a_class_of_another_backend,
         moving::to_another_workload_namespace,
         moving::deleted_half_way,
@@ -68,6 +81,8 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         named::one_name_in_two_namespaces,
         named::long_and_odd_names,
         rest::a_new_provider_takes_eight_writes,
+        rest::each_edge_takes_two_writes,
+        rest::numbers_are_told_once_a_second,
     );
     all.extend(tests!(lab, Alone:
         drift::each_of_the_five_comes_back,
@@ -79,15 +94,26 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         away::a_restart_writes_nothing,
         leadership::a_killed_leader_is_replaced,
         leadership::a_leader_that_sleeps_is_replaced,
+        matrix::a_sample,
+        fleet::three_hundred_at_once,
+    ));
+    all.extend(tests!(lab, Long:
+        matrix::whole_in_the_own_namespace,
+        matrix::whole_in_a_workload_namespace,
+        rest::fifty_providers_at_rest_for_ten_minutes,
+        fleet::three_hundred_come_and_go,
     ));
     all
 }
 
 fn main() -> ExitCode {
-    let mut arguments = libtest_mimic::Arguments::from_args();
-    arguments.test_threads.get_or_insert(AT_ONCE);
     let lab = Arc::new(Lab::new());
-    let conclusion = libtest_mimic::run(&arguments, trials(&lab));
-    lab.end(conclusion.has_failed());
-    conclusion.exit_code()
+    lab.play(AT_ONCE, trials(&lab), afterwards(&lab))
+}
+
+fn afterwards(lab: &Arc<Lab>) -> Vec<Trial> {
+    tests!(lab, Beside:
+        aftermath::no_write_was_without_effect,
+        aftermath::nothing_follows_the_release_of_a_finalizer,
+    )
 }

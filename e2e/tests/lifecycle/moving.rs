@@ -158,7 +158,7 @@ pub(crate) async fn what_blocks_it_keeps_the_old_one_running(stage: &Stage) -> R
 
 /// A pod whose node is lost never ends: a minute past its deletion it counts as gone, and the move goes on.
 pub(crate) async fn past_a_lost_node(stage: &Stage) -> Result<()> {
-    const LOST: Duration = Duration::from_secs(100);
+    const LOST: Duration = Duration::from_secs(240);
     let place = Place::new(stage, "move-lost").await?;
     namespace(stage, "move-lost-pods").await?;
     place.registered("p").await?;

@@ -3,6 +3,7 @@ use crate::place::{Place, namespace};
 use crate::stage::Stage;
 use anyhow::{Result, ensure};
 use banlieue::fsm::Part;
+use banlieue::k8s::crd::Backend;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 use serde_json::json;
@@ -65,9 +66,13 @@ pub(crate) async fn long_and_odd_names(stage: &Stage) -> Result<()> {
         format!("0.{}", long(60)),
     ];
     let place = Place::new(stage, &format!("names-{}", long(57))).await?;
+    let class = [long(63), long(63), long(63), long(61)].join(".");
+    place.class(&class, Backend::Vsphere, json!({})).await?;
     let mut seen = BTreeSet::new();
     for name in &names {
-        place.register(name).await?;
+        let mut draft = place.draft(name);
+        draft.spec.provider_class_ref.name.clone_from(&class);
+        place.create(&draft).await?;
     }
     for name in &names {
         let provider = place.ready(name).await?;

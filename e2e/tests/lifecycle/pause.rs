@@ -1,4 +1,5 @@
 //! Pause on both levels: hands off the workload while it lasts, and to work at once when it ends.
+use crate::five::SOON;
 use crate::place::Place;
 use crate::stage::Stage;
 use crate::until::until;
@@ -7,10 +8,6 @@ use banlieue::fsm::{Part, Reason};
 use banlieue_e2e::watch;
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use std::time::Duration;
-
-/// How long the work may take once it is allowed again.
-const AT_ONCE: Duration = Duration::from_secs(2);
 
 pub(crate) async fn a_paused_provider_is_left_alone(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "pause-provider").await?;
@@ -41,7 +38,7 @@ async fn left_alone(place: &Place<'_>, reason: Reason, set: impl AsyncFn(Value) 
     ensure!(five.find(Part::Role).await?.is_none(), "the Role is back");
 
     set(Value::Null).await?;
-    until("the drift is repaired", AT_ONCE, async || {
+    until("the drift is repaired", SOON, async || {
         let role = five.stands(Part::Role, &uid).await?.is_some();
         let subjects = five.get(Part::ClusterRoleBinding).await?.data["subjects"].as_array().map_or(0, Vec::len);
         let image = five.deployment("/spec/template/spec/containers/0/image").await?;

@@ -103,6 +103,19 @@ pub(crate) async fn a_quota_that_allows_no_pod(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
+/// Pod Security `restricted` takes the pods as they are.
+pub(crate) async fn nothing_where_pods_must_be_restricted(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "refused-security").await?;
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    let labels = json!({ "pod-security.kubernetes.io/enforce": "restricted" });
+    let patch = Patch::Merge(json!({ "metadata": { "labels": labels } }));
+    namespaces.patch(&place.name, &PatchParams::default(), &patch).await?;
+    let ready = place.registered("p").await?;
+    let edges = workload(&ready).map(|w| w.transitions.iter().map(|t| t.reason).collect::<Vec<_>>());
+    ensure!(edges.iter().flatten().all(|r| *r != Reason::PodsRefused), "the edges are {edges:?}");
+    Ok(())
+}
+
 const POLICY: &str = r#"
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

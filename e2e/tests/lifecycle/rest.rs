@@ -4,12 +4,14 @@ use crate::place::{Place, workload};
 use crate::stage::Stage;
 use crate::until::until;
 use anyhow::{Result, ensure};
-use banlieue::fsm::Phase;
+use banlieue::fsm::{Phase, Reason};
 use banlieue::k8s::crd::Provider;
 use banlieue_e2e::watch;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long nothing may be written.
 const REST: Duration = Duration::from_secs(60);
@@ -23,12 +25,7 @@ pub(crate) async fn a_new_provider_takes_eight_writes(stage: &Stage) -> Result<(
     let writes = place.writes(&["p"])?;
     place.register("p").await?;
     place.says("p", "Provisioning", |w| w.phase == Phase::Provisioning).await?;
-    let five = place.five("p");
-    until("the Deployment has made its pod", SOON, async || {
-        let made = five.deployment("/status/unavailableReplicas").await?;
-        Ok(if made == Some(json!(1)) { Ok(()) } else { Err(format!("{made:?}")) })
-    })
-    .await?;
+    pods_made(&place, 1).await?;
     let counts = writes.counts()?;
     let first = [
         "patch providers",
@@ -50,9 +47,96 @@ pub(crate) async fn a_new_provider_takes_eight_writes(stage: &Stage) -> Result<(
     Ok(())
 }
 
+/// Each further edge: one status and one Event. What changes the Deployment writes that too, and nothing else.
+pub(crate) async fn each_edge_takes_two_writes(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "rest-edges").await?;
+    place.registered("p").await?;
+    stage.kubelet.hold(&place.name);
+    let edge = ["patch providers/status", "create events"];
+    let mut writes = place.writes(&["p"])?;
+    let mut took = async |what: &str, more: &[&str]| {
+        // the operator's last write is the status, and its Event goes beside it: the next edge waits for both
+        let wanted = BTreeMap::from_iter(edge.iter().chain(more).map(|w| ((*w).to_owned(), 1)));
+        until(&format!("the writes of {what}"), SOON, async || {
+            let counts = writes.counts()?;
+            Ok(if counts == wanted { Ok(()) } else { Err(format!("{counts:?}")) })
+        })
+        .await?;
+        writes = place.writes(&["p"])?;
+        anyhow::Ok(())
+    };
+    place.edit("p", json!({ "spec": { "paused": true } })).await?;
+    place.reason("p", Reason::ProviderPaused).await?;
+    took("a pause", &[]).await?;
+    place.edit("p", json!({ "spec": { "paused": null } })).await?;
+    place.ready("p").await?;
+    took("its end", &[]).await?;
+    place.edit("p", json!({ "spec": { "providerClassRef": { "name": "rest-edges-none" } } })).await?;
+    place.reason("p", Reason::ClassNotFound).await?;
+    took("a class that is not there", &[]).await?;
+    place.edit("p", json!({ "spec": { "providerClassRef": { "name": "rest-edges" } } })).await?;
+    place.ready("p").await?;
+    took("its return", &[]).await?;
+    place.edit_class("rest-edges", json!({ "image": { "tag": "2" } })).await?;
+    place.says("p", "it rolls", |w| w.phase == Phase::Provisioning).await?;
+    took("another image", &["patch deployments"]).await?;
+    stage.kubelet.release(&place.name).await?;
+    place.ready("p").await?;
+    took("its end", &[]).await
+}
+
+/// Pods that become ready one after the other change a number and no phase: one status for a number, and not one for each
+/// pod where many come at once.
+pub(crate) async fn numbers_are_told_once_a_second(stage: &Stage) -> Result<()> {
+    const PODS: i32 = 20;
+    let place = Place::new(stage, "rest-numbers").await?;
+    place.edit_class("rest-numbers", json!({ "replicas": PODS })).await?;
+    stage.kubelet.hold(&place.name);
+    place.register("p").await?;
+    place.says("p", "Provisioning", |w| w.phase == Phase::Provisioning).await?;
+    pods_made(&place, PODS).await?;
+    let (writes, began) = (place.writes(&["p"])?, Instant::now());
+    let (five, pods) = (place.five("p"), Api::<Pod>::namespaced(stage.client.clone(), &place.name));
+    for (ready, pod) in (1..).zip(pods.list(&Default::default()).await?) {
+        until("the Deployment counts one more", SOON, async || {
+            stage.kubelet.tend(&pod).await;
+            let counted = five.deployment("/status/readyReplicas").await?;
+            Ok(if counted == Some(json!(ready)) { Ok(()) } else { Err(format!("{counted:?} of {ready}")) })
+        })
+        .await?;
+    }
+    place.says("p", "all are ready", |w| w.ready_replicas == Some(PODS)).await?;
+    let (mut counts, seconds) = (writes.counts()?, began.elapsed().as_secs() as usize);
+    println!("figure: {PODS} pods became ready in {seconds} s: {counts:?}");
+    let statuses = counts.remove("patch providers/status").unwrap_or(0);
+    // the edge, and then the numbers
+    ensure!(statuses <= seconds + 2, "{statuses} of the status in {seconds} s");
+    ensure!(counts == BTreeMap::from([("create events".into(), 1)]), "more than numbers was written: {counts:?}");
+    Ok(())
+}
+
+/// Waits until the Deployment of `p` has made this many pods, none of which is ready.
+async fn pods_made(place: &Place<'_>, pods: i32) -> Result<()> {
+    let five = place.five("p");
+    until("the Deployment has made its pods", SOON, async || {
+        let made = five.deployment("/status/replicas").await?;
+        Ok(if made == Some(json!(pods)) { Ok(()) } else { Err(format!("{made:?}")) })
+    })
+    .await
+}
+
 /// A minute, with many of them Ready: not one write, not one Event, no resourceVersion moves.
 pub(crate) async fn fifty_providers_at_rest(stage: &Stage) -> Result<()> {
-    let place = Place::new(stage, "rest").await?;
+    at_rest(stage, "rest", REST).await
+}
+
+/// The same for ten minutes.
+pub(crate) async fn fifty_providers_at_rest_for_ten_minutes(stage: &Stage) -> Result<()> {
+    at_rest(stage, "rest-long", REST * 10).await
+}
+
+async fn at_rest(stage: &Stage, name: &str, span: Duration) -> Result<()> {
+    let place = Place::new(stage, name).await?;
     let names: Vec<String> = (0..FLEET).map(|i| format!("p{i}")).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let making = place.writes(&known)?;
@@ -69,7 +153,7 @@ pub(crate) async fn fifty_providers_at_rest(stage: &Stage) -> Result<()> {
     };
     let (writes, before) = (place.writes(&known)?, versions().await?);
     let fault = |p: &Provider| workload(p).is_none_or(|w| w.phase != Phase::Ready);
-    watch::never(&place.providers, "p0", "it is no longer Ready", REST, fault).await?;
+    watch::never(&place.providers, "p0", "it is no longer Ready", span, fault).await?;
     writes.none()?;
     ensure!(before == versions().await?, "a Provider was written");
     Ok(())

@@ -3,6 +3,7 @@ use crate::kubelet::Kubelet;
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
+use banlieue_e2e::options::AUDIT_ANSWERS;
 use banlieue_e2e::{Cluster, Options, logs, product};
 use kube::Client;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ impl Stage {
     /// Cluster up, `bootstrap operator` run, operator leading.
     pub(crate) async fn start() -> Result<Self> {
         let name = format!("lifecycle-{}", std::process::id());
-        let cluster = Cluster::start(Options::ephemeral(name).control_plane_only().without_vcsim()).await?;
+        let options = Options::ephemeral(name).control_plane_only().without_vcsim().audit_policy(AUDIT_ANSWERS);
+        let cluster = Cluster::start(options).await?;
         // nothing is scheduled: no pod is called unschedulable before a test makes it ready
         cluster.stop_component("kube-scheduler")?;
         let program = product::debug()?;

@@ -68,7 +68,16 @@ async fn memory(stage: &Stage, deployment: &str) -> Result<u64> {
 /// One backend that works, one that is not there, one with a wrong password: once settled, nobody of ours writes anything but Leases.
 /// And in all that went before, the operator read no Secret and no role asked for what it may not do.
 pub(crate) async fn no_write_at_rest(stage: &Stage) -> Result<()> {
-    let place = Place::new(stage, "rest").await?;
+    at_rest(stage, "rest", REST).await
+}
+
+/// The same for ten minutes.
+pub(crate) async fn no_write_at_rest_for_ten_minutes(stage: &Stage) -> Result<()> {
+    at_rest(stage, "rest-long", 10 * Duration::from_secs(60)).await
+}
+
+async fn at_rest(stage: &Stage, name: &str, span: Duration) -> Result<()> {
+    let place = Place::new(stage, name).await?;
     place.register("good").await?;
     place.secret("lost", "irrelevant").await?;
     let mut lost = place.draft("lost");
@@ -89,9 +98,9 @@ pub(crate) async fn no_write_at_rest(stage: &Stage) -> Result<()> {
     };
     settle(|| Log::from_now(path.clone()), |log| Ok(written(log)?.0)).await?;
     let log = Log::from_now(path.clone())?;
-    tokio::time::sleep(REST).await; // The time itself is what is measured.
+    tokio::time::sleep(span).await; // The time itself is what is measured.
     let (others, leases) = written(&log)?;
-    println!("figure: {} s at rest with 3 Providers: {} writes, {leases} of Leases", REST.as_secs(), others.len());
+    println!("figure: {} s at rest with 3 Providers: {} writes, {leases} of Leases", span.as_secs(), others.len());
     ensure!(leases > 0, "no Lease was renewed: the log does not show what it should");
     ensure!(others.is_empty(), "written at rest:\n{}", others.join("\n"));
 

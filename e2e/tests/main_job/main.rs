@@ -53,14 +53,11 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         figures::ten_providers_within_30_mb,
         figures::no_write_at_rest,
     ));
+    all.extend(tests!(lab, Long: figures::no_write_at_rest_for_ten_minutes));
     all
 }
 
 fn main() -> ExitCode {
-    let mut arguments = libtest_mimic::Arguments::from_args();
-    arguments.test_threads.get_or_insert(AT_ONCE);
     let lab = Arc::new(Lab::new());
-    let conclusion = libtest_mimic::run(&arguments, trials(&lab));
-    lab.end(conclusion.has_failed());
-    conclusion.exit_code()
+    lab.play(AT_ONCE, trials(&lab), vec![])
 }

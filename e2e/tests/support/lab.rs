@@ -1,14 +1,18 @@
 //! [`Lab`]: one [`Stage`] for all tests, and who may use it when.
 use crate::stage::Stage;
 use anyhow::{Result, anyhow};
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, RwLock};
 
 /// How long one test may take; each wait in it has a limit of its own, so this is for what nobody thought of.
-const TEST_LIMIT: Duration = Duration::from_secs(300);
+const TEST_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long one of the long tests may take.
+const LONG_LIMIT: Duration = Duration::from_secs(3600);
 
 /// A test that takes longer says so.
 const SLOW: Duration = Duration::from_secs(20);
@@ -20,6 +24,8 @@ pub(crate) enum Manner {
     Beside,
     /// It disturbs others, or is disturbed by them.
     Alone,
+    /// It is alone, takes minutes, and runs only when it is asked for: `-- --ignored`.
+    Long,
 }
 
 /// The stage, made at its first use.
@@ -42,27 +48,29 @@ impl Lab {
         F: AsyncFnOnce(&Stage) -> Result<()> + Send + 'static,
     {
         let (lab, told) = (Arc::clone(self), name.to_owned());
-        Trial::test(name, move || {
+        let test = Trial::test(name, move || {
             lab.runtime.block_on(lab.run(&told, manner, body)).map_err(|e| Failed::from(format!("{e:#}")))
-        })
+        });
+        test.with_ignored_flag(matches!(manner, Manner::Long))
     }
 
     async fn run(&self, name: &str, manner: Manner, body: impl AsyncFnOnce(&Stage) -> Result<()>) -> Result<()> {
         let stage = self.stage().await?;
         let test = async {
             let began = Instant::now();
-            let done = tokio::time::timeout(TEST_LIMIT, body(&stage)).await;
+            let limit = if matches!(manner, Manner::Long) { LONG_LIMIT } else { TEST_LIMIT };
+            let done = tokio::time::timeout(limit, body(&stage)).await;
             if began.elapsed() > SLOW {
                 println!("slow: {name} took {:.0} s", began.elapsed().as_secs_f64());
             }
-            done.unwrap_or_else(|_| Err(anyhow!("not done after {} s", TEST_LIMIT.as_secs())))
+            done.unwrap_or_else(|_| Err(anyhow!("not done after {} s", limit.as_secs())))
         };
         match manner {
             Manner::Beside => {
                 let _turn = self.turn.read().await;
                 test.await
             }
-            Manner::Alone => {
+            Manner::Alone | Manner::Long => {
                 let _turn = self.turn.write().await;
                 test.await
             }
@@ -81,11 +89,22 @@ impl Lab {
         }
     }
 
-    /// Ends the cluster; after a failure what it wrote is kept, and where is said.
-    pub(crate) fn end(&self, failed: bool) {
+    /// Runs `trials`, this many beside each other, and `afterwards` those that look back at all that was done; ends the
+    /// cluster. After a failure what it wrote is kept, and where is said.
+    pub(crate) fn play(&self, at_once: usize, trials: Vec<Trial>, afterwards: Vec<Trial>) -> ExitCode {
+        let mut arguments = Arguments::from_args();
+        arguments.test_threads.get_or_insert(at_once);
+        let mut failed = libtest_mimic::run(&arguments, trials).has_failed();
+        let used = matches!(*self.runtime.block_on(self.stage.lock()), Some(Ok(_)));
+        if used && !afterwards.is_empty() {
+            // whichever tests were asked for
+            arguments = Arguments { filter: None, skip: vec![], exact: false, ignored: false, ..arguments };
+            failed |= libtest_mimic::run(&arguments, afterwards).has_failed();
+        }
         if let Some(Ok(stage)) = self.runtime.block_on(self.stage.lock()).take() {
             stage.end(failed);
         }
+        if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 }
 

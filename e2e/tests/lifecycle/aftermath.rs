@@ -1,0 +1,95 @@
+//! What must hold of everything that the operator did in all the other tests, by the API server's own record.
+use crate::stage::{OPERATOR, Stage};
+use anyhow::{Result, ensure};
+use banlieue::k8s::crd::Backend;
+use banlieue::k8s::manifests::names;
+use banlieue_e2e::audit::{Entry, Log, ObjectRef};
+use std::collections::{HashMap, HashSet};
+
+/// No write of the operator was without effect: each was answered with a resourceVersion that no write had before. A plan
+/// made from a cache behind our own last write would repeat that write. (The release of the last finalizer ends the object,
+/// and is answered with what it was.)
+pub(crate) async fn no_write_was_without_effect(stage: &Stage) -> Result<()> {
+    let mut known = HashSet::new();
+    let (mut ours, mut idle) = (0, Vec::new());
+    for entry in Log::whole(stage.cluster.audit_log_path()).entries()? {
+        let meta = entry.response_object.as_ref().map(|o| &o.metadata);
+        let version = meta.and_then(|m| m.uid.clone().zip(m.resource_version.clone()));
+        let Some(version) =
+            version.filter(|_| entry.writes() && entry.verb != "delete" && !releases_the_last_finalizer(&entry))
+        else {
+            continue;
+        };
+        let new = known.insert(version);
+        if entry.user.username == OPERATOR {
+            ours += 1;
+            if !new {
+                idle.push(entry.line());
+            }
+        }
+    }
+    println!("figure: {ours} writes of the operator in all, {} of them without effect", idle.len());
+    ensure!(ours > 0, "the log shows no write of the operator");
+    ensure!(idle.is_empty(), "without effect:\n{}", idle.join("\n"));
+    Ok(())
+}
+
+/// Once its finalizer is off a Provider that nobody else holds, the operator asks and writes nothing more about it.
+pub(crate) async fn nothing_follows_the_release_of_a_finalizer(stage: &Stage) -> Result<()> {
+    let entries = Log::whole(stage.cluster.audit_log_path()).entries()?;
+    let mut released: HashMap<Address, &Entry> = HashMap::new();
+    let (mut releases, mut late) = (0, Vec::new());
+    for entry in &entries {
+        let Some(at) = entry.object_ref.as_ref() else { continue };
+        if at.resource == "providers" && entry.verb == "create" {
+            // one that is made again is another one; the name of a new object may be in the answer alone
+            let name = entry.response_object.as_ref().and_then(|o| o.metadata.name.as_deref()).unwrap_or_default();
+            for address in addresses(&at.namespace, name) {
+                released.remove(&address);
+            }
+        }
+        if entry.user.username != OPERATOR {
+            continue;
+        }
+        if releases_the_last_finalizer(entry) {
+            releases += 1;
+            released.extend(addresses(&at.namespace, &at.name).into_iter().map(|a| (a, entry)));
+        } else if let Some(release) = asked_about(at).iter().find_map(|a| released.get(a))
+            && entry.request_received_timestamp > release.stage_timestamp
+            // the orphan sweep reads Providers that it misses
+            && (&*at.resource, &*entry.verb) != ("providers", "get")
+        {
+            late.push(format!("{}\n  after {}", entry.line(), release.line()));
+        }
+    }
+    println!("figure: {releases} Providers let go");
+    ensure!(late.is_empty(), "after the release of the finalizer:\n{}", late.join("\n"));
+    Ok(())
+}
+
+fn releases_the_last_finalizer(entry: &Entry) -> bool {
+    let whole = entry.object_ref.as_ref().is_some_and(|at| at.resource == "providers" && at.subresource.is_empty());
+    let meta = entry.response_object.as_ref().map(|o| &o.metadata);
+    let free = meta.is_some_and(|m| m.deletion_timestamp.is_some() && m.finalizers.as_ref().is_none_or(Vec::is_empty));
+    whole && entry.verb == "patch" && entry.code() == 200 && free
+}
+
+/// Where a request may speak of a Provider: `provider` or `object`, a namespace where the name is known in one alone, a name.
+type Address = (&'static str, String, String);
+
+/// The addresses of a Provider and its objects.
+fn addresses(namespace: &str, name: &str) -> Vec<Address> {
+    let mut all = vec![("provider", namespace.to_owned(), name.to_owned())];
+    for backend in Backend::ALL {
+        all.push(("object", namespace.to_owned(), names::own(backend, namespace, name)));
+        all.push(("object", String::new(), names::hashed(backend, namespace, name)));
+    }
+    all
+}
+
+fn asked_about(at: &ObjectRef) -> Vec<Address> {
+    if at.resource == "providers" {
+        return vec![("provider", at.namespace.clone(), at.name.clone())];
+    }
+    vec![("object", at.namespace.clone(), at.name.clone()), ("object", String::new(), at.name.clone())]
+}
