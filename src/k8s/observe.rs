@@ -104,7 +104,7 @@ pub fn observe(raw: &Raw, wanted: &[Manifest], now: DateTime<Utc>) -> Observatio
         fence: raw.fence,
         cause: cause(recorded, &seen, &strays, &made.class, wanted, raw),
         old_pods: old_pods(raw, &strays, deployment, now),
-        rollout: live.map(|f| rollout::read(&f.raw, &raw.pods, now)).unwrap_or_default(),
+        rollout: live.map(|f| rollout::told_once(rollout::read(&f.raw, &raw.pods, now), recorded)).unwrap_or_default(),
         replicas: Some(
             raw.class
                 .as_ref()

@@ -1,7 +1,7 @@
 //! How a Deployment's rollout stands, read from its status and its *current* pods. Pure.
 use super::manifests::names;
 use super::time;
-use crate::fsm::{Failure, Rollout};
+use crate::fsm::{Failure, Reason, Rollout, WorkloadStatus};
 use chrono::{DateTime, TimeDelta, Utc};
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod};
 use kube::ResourceExt;
@@ -15,6 +15,9 @@ const SETTLED: TimeDelta = TimeDelta::seconds(10);
 const LOST: TimeDelta = TimeDelta::seconds(60);
 /// The kubelet forgets its restart delay after ten minutes of running; so do we.
 const FORGIVEN: TimeDelta = TimeDelta::minutes(10);
+
+/// What is said of an image, between its name and the kubelet's words.
+const CANNOT_BE_PULLED: &str = " cannot be pulled";
 
 /// How many pods the Deployment asks for.
 pub fn wanted_replicas(deployment: &DynamicObject) -> Option<i32> {
@@ -84,17 +87,34 @@ fn waiting_reason(container: &ContainerStatus) -> Option<(&str, &str)> {
     Some((waiting.reason.as_deref()?, waiting.message.as_deref().unwrap_or_default()))
 }
 
+/// The words change between two tries; that the image cannot be pulled does not: see [`told_once`].
 fn image(container: &ContainerStatus) -> Option<Rollout> {
-    let (reason, words) = waiting_reason(container)?;
-    let words = match reason {
-        // the words change between two tries; that the image cannot be pulled does not
-        "ErrImagePull" | "ImagePullBackOff" | "RegistryUnavailable" => String::new(),
-        "InvalidImageName" | "ErrImageNeverPull" | "ImageInspectError" | "SignatureValidationFailed" => {
-            format!(": {words}")
+    const REASONS: [&str; 7] = [
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "RegistryUnavailable",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "SignatureValidationFailed",
+    ];
+    let (_, words) = waiting_reason(container).filter(|(reason, _)| REASONS.contains(reason))?;
+    let words = if words.is_empty() { String::new() } else { format!(": {words}") };
+    Some(Rollout::Failed(Failure::ImagePull, format!("image {}{CANNOT_BE_PULLED}{words}", container.image)))
+}
+
+/// What is read, with the words that the status tells already where it is the same failure: the kubelet says another thing
+/// at each try to pull an image, and each would be a write.
+pub fn told_once(read: Rollout, recorded: Option<&WorkloadStatus>) -> Rollout {
+    let about = |words: &str| words.split_once(CANNOT_BE_PULLED).map(|(image, _)| image.to_owned());
+    match (read, recorded) {
+        (Rollout::Failed(Failure::ImagePull, words), Some(WorkloadStatus { reason, message: Some(told), .. }))
+            if *reason == Some(Reason::ImagePullFailed) && about(&words) == about(told) =>
+        {
+            Rollout::Failed(Failure::ImagePull, told.clone())
         }
-        _ => return None,
-    };
-    Some(Rollout::Failed(Failure::ImagePull, format!("image {} cannot be pulled{words}", container.image)))
+        (read, _) => read,
+    }
 }
 
 fn crashing(container: &ContainerStatus, now: DateTime<Utc>) -> Option<Rollout> {

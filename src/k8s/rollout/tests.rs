@@ -1,6 +1,6 @@
 //! What is read from a Deployment and its pods, a line a case.
-use super::{gone, read};
-use crate::fsm::{Failure, Rollout};
+use super::{gone, read, told_once};
+use crate::fsm::{Failure, Reason, Rollout, WorkloadStatus};
 use crate::k8s::manifests::names;
 use chrono::{DateTime, TimeDelta, Utc};
 use k8s_openapi::api::core::v1::Pod;
@@ -91,7 +91,7 @@ fn fails(failure: Failure, words: &str) -> Rollout {
 #[case::old_pods_left(json!({ "replicas": 2, "updatedReplicas": 1, "availableReplicas": 1 }), vec![], Rollout::Progressing)]
 #[case::none_available(json!({ "replicas": 1, "updatedReplicas": 1 }), vec![], Rollout::Progressing)]
 #[case::complete_beats_a_crash(json!({ "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1 }), vec![runs(1, 9)], Rollout::Available)]
-#[case::image(json!({}), vec![waits("ImagePullBackOff")], fails(Failure::ImagePull, "image r:t cannot be pulled"))]
+#[case::image(json!({}), vec![waits("ImagePullBackOff")], fails(Failure::ImagePull, "image r:t cannot be pulled: words"))]
 #[case::image_name(json!({}), vec![waits("InvalidImageName")], fails(Failure::ImagePull, "image r:t cannot be pulled: words"))]
 #[case::image_of_an_old_template(json!({}), vec![with(waits("ErrImagePull"), "/metadata/annotations", json!({ names::DESIRED_HASH: "old" }))], Rollout::Progressing)]
 #[case::image_of_a_going_pod(json!({}), vec![with(waits("ErrImagePull"), "/metadata", json!({ "name": "p", "annotations": { names::DESIRED_HASH: "now" }, "deletionTimestamp": ago(1) }))], Rollout::Progressing)]
@@ -106,10 +106,30 @@ fn fails(failure: Failure, words: &str) -> Rollout {
 #[case::waiting(json!({}), vec![runs(10, 0)], Rollout::Waiting("pod p runs but has not reached its backend: see the conditions".into()))]
 #[case::waiting_beats_the_deadline(late(), vec![runs(700, 0)], Rollout::Waiting("pod p runs but has not reached its backend: see the conditions".into()))]
 #[case::deadline(late(), vec![], fails(Failure::Deadline, "words"))]
-#[case::image_beats_the_deadline(late(), vec![waits("ErrImagePull")], fails(Failure::ImagePull, "image r:t cannot be pulled"))]
+#[case::image_beats_the_deadline(late(), vec![waits("ErrImagePull")], fails(Failure::ImagePull, "image r:t cannot be pulled: words"))]
 fn a_rollout_reads_as(#[case] status: Value, #[case] pods: Vec<Value>, #[case] rollout: Rollout) {
     let pods: Vec<Arc<Pod>> = pods.into_iter().map(|p| Arc::new(serde_json::from_value(p).expect("a pod"))).collect();
     assert_eq!(read(&deployment(status), &pods, now()), rollout);
+}
+
+#[rstest]
+#[case::entry(None, "r:t", "second words")]
+#[case::again(Some((Reason::ImagePullFailed, "r:t")), "r:t", "first words")]
+#[case::another_image(Some((Reason::ImagePullFailed, "r:t")), "r:u", "second words")]
+#[case::another_reason(Some((Reason::CrashLooping, "r:t")), "r:t", "second words")]
+fn an_image_that_cannot_be_pulled_is_told_once(
+    #[case] recorded: Option<(Reason, &str)>,
+    #[case] image: &str,
+    #[case] told: &str,
+) {
+    let words = |image: &str, words: &str| format!("image {image} cannot be pulled: {words}");
+    let recorded = recorded.map(|(reason, image)| WorkloadStatus {
+        reason: Some(reason),
+        message: Some(words(image, "first words")),
+        ..Default::default()
+    });
+    let read = fails(Failure::ImagePull, &words(image, "second words"));
+    assert_eq!(told_once(read, recorded.as_ref()), fails(Failure::ImagePull, &words(image, told)));
 }
 
 #[test]
