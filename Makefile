@@ -57,7 +57,7 @@ SUITES := main_job lifecycle cluster_lifecycle
 live-%:
 	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
 test-long: ## Every observation and interleaving, the live tests on the oldest supported Kubernetes line, every kill, ten minutes at rest
-	$(CARGO) test --package banlieue --locked --release --lib fsm::tests -- --ignored --nocapture
+	$(CARGO) test --package banlieue --locked --release --lib tests -- --ignored --nocapture
 	@K8S=1.34 $(MAKE) --no-print-directory live
 	$(CARGO) test --package banlieue-e2e --locked --test lifecycle --test main_job -- --ignored
 

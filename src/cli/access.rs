@@ -1,5 +1,6 @@
 //! Which API server a command talks to: kubectl's own flags.
-use crate::k8s::client::{Client, NoConnection, Purpose, Source, connect};
+use crate::k8s::client::{Client, NoConnection, Purpose, Source, connect, connect_under};
+use crate::k8s::vigil::Vigil;
 use std::path::PathBuf;
 
 /// Flags that choose the API server. Without them: `KUBECONFIG`, else the pod's own identity, else `~/.kube/config`.
@@ -19,7 +20,18 @@ impl Access {
     /// # Errors
     /// One line that says what is wrong and what to do.
     pub async fn connect(&self, purpose: Purpose) -> Result<Client, NoConnection> {
-        let source = Source { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
-        connect(&source, purpose).await
+        connect(&self.source(), purpose).await
+    }
+
+    /// The client of a role, whose watches are kept under `vigil`.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub async fn connect_under(&self, vigil: &Vigil) -> Result<Client, NoConnection> {
+        connect_under(vigil, &self.source()).await
+    }
+
+    fn source(&self) -> Source {
+        Source { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
     }
 }

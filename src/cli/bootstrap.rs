@@ -1,6 +1,8 @@
 //! `banlieue bootstrap`: the installer.
 use super::access::Access;
+use super::election;
 use super::error::Usage;
+use super::time::span;
 use crate::k8s::bootstrap::{Conduct, Event, Outcome, install};
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::LogFormat;
@@ -43,6 +45,9 @@ pub struct Operator {
     /// How many pods operator and controller have each; one of them leads
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub replicas: i32,
+    /// How the leaders of operator and controller are elected.
+    #[command(flatten)]
+    pub election: election::Args,
     /// The form of the pods' logs
     #[arg(long, value_parser = log_format, value_name = "json|text")]
     pub log_format: Option<LogFormat>,
@@ -53,7 +58,7 @@ pub struct Operator {
     #[arg(long, overrides_with = "wait")]
     pub no_wait: bool,
     /// How long to wait, such as 90s or 5m
-    #[arg(long, value_parser = duration, value_name = "TIME", default_value = "5m")]
+    #[arg(long, value_parser = span, value_name = "TIME", default_value = "5m")]
     pub timeout: Duration,
     /// Which cluster.
     #[command(flatten)]
@@ -69,6 +74,7 @@ pub async fn run(command: Command) -> anyhow::Result<()> {
     let mut wanted = Install::new(&args.namespace, &args.version, &args.registry)
         .and_then(|i| i.replicas(args.replicas))
         .map_err(Usage::of)?
+        .election(args.election.timing()?)
         .log_format(args.log_format);
     if args.skip_provider_classes {
         wanted = wanted.without_provider_classes();
@@ -127,19 +133,4 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
 fn log_format(text: &str) -> Result<LogFormat, String> {
     let all = [LogFormat::Json, LogFormat::Text];
     all.into_iter().find(|f| f.as_str() == text).ok_or_else(|| "it is json or text".into())
-}
-
-/// `90`, `90s`, `5m` or `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => 0,
-    };
-    match digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)) {
-        Some(seconds) if (1..=86_400).contains(&seconds) => Ok(Duration::from_secs(seconds)),
-        _ => Err("it is a time such as 90s, 5m or 1h".into()),
-    }
 }

@@ -48,8 +48,8 @@ pub fn quietly() -> Result<(), Usage> {
 }
 
 fn start(level: &str, format: Format) -> Result<(), Usage> {
-    // kube logs at ERROR what it also returns: it is told once, by who asked
-    let filter = format!("kube_client=off,{level}").parse::<Targets>();
+    // kube logs what it also returns, at each try and whole: it is told once, by who asked
+    let filter = format!("kube_client=off,kube_runtime=off,{level}").parse::<Targets>();
     // a bare word that is no level would be taken for a module to log everything of
     let sound = level.split(',').all(|part| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok());
     let filter = filter

@@ -3,6 +3,7 @@ pub mod access;
 pub mod bootstrap;
 pub mod controller;
 pub mod crds;
+pub mod election;
 pub mod error;
 pub mod logging;
 pub mod operator;
@@ -10,6 +11,7 @@ pub mod phases;
 pub mod plan;
 pub mod provider;
 pub mod signal;
+pub mod time;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -1,11 +1,14 @@
 //! `banlieue operator`: one workload per Provider.
 use super::access::Access;
-use crate::k8s::client::Purpose;
+use super::election;
+use super::time::span;
 use crate::k8s::controller::{self, Identity, Monitoring};
 use crate::k8s::health::{Health, Server};
 use crate::k8s::manifests::{names, pod};
+use crate::k8s::vigil::Vigil;
 use anyhow::Context;
 use prometheus_client::registry::Registry;
+use std::time::Duration;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
@@ -20,8 +23,14 @@ pub struct Args {
     #[arg(long, env = "POD_UID", hide = true)]
     pub pod_uid: Option<String>,
     /// Lead without a Lease: for one replica alone
-    #[arg(long)]
+    #[arg(long, conflicts_with = "election")]
     pub no_leader_elect: bool,
+    /// How it is elected.
+    #[command(flatten)]
+    pub election: election::Args,
+    /// End once a watch has given no sign of life for this long
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "6m")]
+    pub watch_patience: Duration,
     /// The port of /livez, /readyz and /metrics
     #[arg(long, default_value_t = pod::HEALTH_PORT.unsigned_abs() as u16)]
     pub health_port: u16,
@@ -33,19 +42,21 @@ pub struct Args {
 /// Runs until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// When the API server does not answer at the start, the health port is taken, or the Lease is lost.
+/// When the API server does not answer at the start, the health port is taken, the Lease is lost, or a watch is dead.
 pub async fn run(args: Args) -> anyhow::Result<()> {
-    let client = args.access.connect(Purpose::Role).await?;
+    let timing = (!args.no_leader_elect).then(|| args.election.timing()).transpose()?;
+    let vigil = Vigil::new(args.watch_patience);
+    let client = args.access.connect_under(&vigil).await?;
     let holder = args.pod_uid.unwrap_or_else(|| format!("{}-{}", args.pod_name, std::process::id()));
     let identity = Identity { namespace: args.namespace, instance: args.pod_name, holder };
     let (health, mut registry) = (Health::waiting_for(&["caches"]), Registry::default());
-    let monitoring = Monitoring::new(health.clone(), &mut registry);
+    let monitoring = Monitoring::new(health.clone(), vigil, &mut registry);
     let port = args.health_port;
     let server =
         Server::bind(port).await.with_context(|| format!("cannot listen on port {port}; see --health-port"))?;
-    let server = tokio::spawn(server.serve(health, registry, super::signal::terminated()));
-    let result =
-        controller::run(client, identity, !args.no_leader_elect, monitoring, super::signal::terminated()).await;
+    // until the very end: a graceful one takes a moment, and is to be seen
+    let server = tokio::spawn(server.serve(health, registry, std::future::pending()));
+    let result = controller::run(client, identity, timing, monitoring, super::signal::terminated()).await;
     server.abort();
     result
 }

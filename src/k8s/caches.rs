@@ -2,6 +2,7 @@
 use super::cache::Cache;
 use super::crd::{Provider, ProviderClass};
 use super::manifests::names;
+use super::vigil::{Attended, Vigil};
 use super::{kinds, stamp};
 use crate::fsm::Part;
 use futures::StreamExt;
@@ -67,32 +68,51 @@ impl Caches {
         self.pods.synced().await;
     }
 
-    /// Starts the watches. They end with the set. `store` is the work queue's own view of the Providers.
+    /// Starts the watches, which `vigil` attends to. They end with the set. `store` is the work queue's own view of the Providers.
     pub fn watch(
         self: &Arc<Self>,
         client: &Client,
         mut store: Writer<Provider>,
         wake: &UnboundedSender<Wake>,
+        vigil: &Vigil,
     ) -> JoinSet<()> {
         let mut watches = JoinSet::new();
         let ours = watcher::Config::default().labels(names::PROVIDER_UID);
         for part in Part::ALL {
             let pick = move |caches: &Caches, event| stamped(caches.part(part).handle(event));
-            watches.spawn(self.clone().follow(kinds::everywhere(client, part), ours.clone(), wake.clone(), pick));
+            watches.spawn(self.clone().follow(
+                kinds::everywhere(client, part),
+                ours.clone(),
+                wake.clone(),
+                vigil.clone(),
+                pick,
+            ));
         }
         let pick = |caches: &Caches, event| stamped(caches.pods.handle(event));
-        watches.spawn(self.clone().follow(Api::<Pod>::all(client.clone()), ours, wake.clone(), pick));
+        watches.spawn(self.clone().follow(Api::<Pod>::all(client.clone()), ours, wake.clone(), vigil.clone(), pick));
         let every = watcher::Config::default;
         let pick = move |caches: &Caches, event| {
             store.apply_watcher_event(&event);
             caches.providers.handle(event).iter().map(|p| ObjectRef::from_obj(&**p)).collect::<Vec<_>>()
         };
-        watches.spawn(self.clone().follow(Api::<Provider>::all(client.clone()), every(), wake.clone(), pick));
+        watches.spawn(self.clone().follow(
+            Api::<Provider>::all(client.clone()),
+            every(),
+            wake.clone(),
+            vigil.clone(),
+            pick,
+        ));
         let pick = |caches: &Caches, event| {
             let classes = caches.classes.handle(event);
             classes.iter().flat_map(|class| caches.of_class(&class.name_any())).collect::<Vec<_>>()
         };
-        watches.spawn(self.clone().follow(Api::<ProviderClass>::all(client.clone()), every(), wake.clone(), pick));
+        watches.spawn(self.clone().follow(
+            Api::<ProviderClass>::all(client.clone()),
+            every(),
+            wake.clone(),
+            vigil.clone(),
+            pick,
+        ));
         let pick = |caches: &Caches, event| {
             let namespaces = caches.namespaces.handle(event);
             namespaces.iter().flat_map(|namespace| caches.in_namespace(&namespace.name_any())).collect::<Vec<_>>()
@@ -101,6 +121,7 @@ impl Caches {
             Api::<PartialObjectMeta<Namespace>>::all(client.clone()),
             every(),
             wake.clone(),
+            vigil.clone(),
             pick,
         ));
         watches
@@ -118,19 +139,27 @@ impl Caches {
         here.map(|p| ObjectRef::from_obj(&*p)).chain(away.flat_map(|c| self.of_class(&c.name_any()))).collect()
     }
 
-    async fn follow<K, F>(self: Arc<Self>, api: Api<K>, config: watcher::Config, wake: UnboundedSender<Wake>, pick: F)
-    where
+    async fn follow<K, F>(
+        self: Arc<Self>,
+        api: Api<K>,
+        config: watcher::Config,
+        wake: UnboundedSender<Wake>,
+        vigil: Vigil,
+        pick: F,
+    ) where
         K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
         F: FnMut(&Caches, watcher::Event<K>) -> Vec<Wake>,
     {
+        let attended = vigil.attend(api.resource_url());
         let events = watcher(api, config).default_backoff().modify(prune);
-        self.drain(events, wake, pick).await;
+        self.drain(events, wake, attended, pick).await;
     }
 
     async fn drain<K, F>(
         &self,
         events: impl futures::Stream<Item = watcher::Result<watcher::Event<K>>>,
         wake: UnboundedSender<Wake>,
+        attended: Attended,
         mut pick: F,
     ) where
         F: FnMut(&Caches, watcher::Event<K>) -> Vec<Wake>,
@@ -144,7 +173,7 @@ impl Caches {
                         let _ = wake.send(provider);
                     }
                 }
-                Err(error) => tracing::warn!(error = %super::chain(&error), "a watch failed and is started again"),
+                Err(error) => attended.failed(&error),
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The client of the API server: where its configuration comes from, and what happens when there is no answer.
 use super::failure::root_cause;
 use super::kubeconfig::{self, Unusable};
+use super::vigil::{Listener, Vigil};
 pub use kube::Client;
 use kube::Config;
+use kube::client::ClientBuilder;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -85,10 +87,29 @@ pub enum NoConnection {
 /// # Errors
 /// When the configuration cannot be used, or within ten seconds there is no answer.
 pub async fn connect(source: &Source, purpose: Purpose) -> Result<Client, NoConnection> {
+    open(source, purpose, |config| Ok(ClientBuilder::try_from(config)?.build())).await
+}
+
+/// A client of a role whose watches are kept under `vigil`, that has had one answer from the API server.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_under(vigil: &Vigil, source: &Source) -> Result<Client, NoConnection> {
+    open(source, Purpose::Role, |config| {
+        let listener = Listener::new(vigil, address(&config));
+        Ok(ClientBuilder::try_from(config)?.with_layer(&listener).build())
+    })
+    .await
+}
+
+async fn open(
+    source: &Source,
+    purpose: Purpose,
+    build: impl FnOnce(Config) -> kube::Result<Client>,
+) -> Result<Client, NoConnection> {
     let config = config(source, purpose).await?;
     let server = address(&config);
-    let made = Client::try_from(config);
-    let client = made.map_err(|e| NoConnection::Client { server: server.clone(), why: root_cause(&e) })?;
+    let client = build(config).map_err(|e| NoConnection::Client { server: server.clone(), why: root_cause(&e) })?;
     match tokio::time::timeout(FIRST_ANSWER, client.apiserver_version()).await {
         Err(_) => {
             let why = format!("nothing within {} seconds", FIRST_ANSWER.as_secs());

@@ -3,7 +3,6 @@ use super::crd::Provider;
 use super::manifests::{Manifest, names};
 use super::observe::Raw;
 use super::operator::Operator;
-use super::refusal::bounded;
 use super::{event, kinds};
 use crate::effects::{Port, Refusal};
 use crate::fsm::{Doomed, Fault, Mode, Part, Transition, WorkloadStatus};
@@ -41,7 +40,8 @@ impl Cluster<'_> {
         .map_err(|error| refused(what, &error))?;
         let params = PatchParams { field_manager: Some(names::MANAGER_OPERATOR.into()), ..Default::default() };
         let request = self.providers();
-        let answer = bounded(what, request.patch(&provider.name_any(), &params, &Patch::Json::<()>(patch))).await?;
+        let answer =
+            self.operator.write(what, request.patch(&provider.name_any(), &params, &Patch::Json::<()>(patch))).await?;
         self.operator.remember_latest(answer);
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Port for Cluster<'_> {
         }
         let what = format!("{} {object}", if mode == Mode::Create { "create" } else { "change" });
         let api = kinds::api(&self.operator.client, object);
-        match bounded(&what, api.patch(&object.name, &params, &Patch::Apply(&body))).await {
+        match self.operator.write(&what, api.patch(&object.name, &params, &Patch::Apply(&body))).await {
             Ok(answer) => {
                 self.operator.caches.part(part).put(answer);
                 Ok(())
@@ -89,7 +89,7 @@ impl Port for Cluster<'_> {
             ..Default::default()
         };
         let api = kinds::api(&self.operator.client, object);
-        let answer = bounded(&format!("delete {object}"), api.delete(&object.name, &params)).await;
+        let answer = self.operator.write(&format!("delete {object}"), api.delete(&object.name, &params)).await;
         let cache = self.operator.caches.part(object.part);
         let forget = || cache.forget(object.namespace.as_deref().unwrap_or(""), &object.name, &doomed.uid);
         match answer {
@@ -106,7 +106,7 @@ impl Port for Cluster<'_> {
     }
 
     async fn announce(&self, edge: &Transition) -> Result<(), Refusal> {
-        event::publish(&self.operator.client, &self.operator.identity.instance, &self.raw.provider, edge).await
+        event::publish(self.operator, &self.raw.provider, edge).await
     }
 
     async fn report(&self, status: &WorkloadStatus) -> Result<(), Refusal> {
@@ -120,7 +120,7 @@ impl Port for Cluster<'_> {
         });
         let params = PatchParams::apply(names::MANAGER_OPERATOR).force();
         let (api, name, patch) = (self.providers(), provider.name_any(), Patch::Apply(body));
-        let answer = bounded("report the workload", api.patch_status(&name, &params, &patch)).await?;
+        let answer = self.operator.write("report the workload", api.patch_status(&name, &params, &patch)).await?;
         self.operator.remember_latest(answer);
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! Watches, the work queue, and the end: everything around [`Operator::reconcile`].
 use super::caches::{Caches, Wake};
-use super::crd::Provider;
 use super::health::Health;
-use super::lease::{Elector, Leadership, Meta, Timing};
+use super::lease::{Elector, Meta, REWOUND, Timing, Until};
 use super::manifests::names;
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::operator::Operator;
 use super::sweep;
+use super::vigil::Vigil;
 use futures::{FutureExt, StreamExt, future, stream};
 use kube::runtime::controller::{self, Action, Config};
 use kube::runtime::{applier, reflector};
@@ -22,6 +22,9 @@ use tokio::sync::{mpsc, oneshot};
 const CONCURRENCY: u16 = 16;
 /// How long a Provider whose reconcile panicked is left alone.
 const AFTER_PANIC: Duration = Duration::from_secs(60);
+
+/// How long requests in hand may take at the end.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// Who this operator is, and where it is installed.
 #[derive(Clone, Debug)]
@@ -40,68 +43,98 @@ pub struct Monitoring {
     health: Health,
     caches: Arc<Caches>,
     metrics: Metrics,
+    vigil: Vigil,
 }
 
 impl Monitoring {
-    /// Registers the operator's metrics. `health` gets the check `caches`.
-    pub fn new(health: Health, registry: &mut Registry) -> Self {
+    /// Registers the operator's metrics. `health` gets the check `caches`, and one for each watch.
+    pub fn new(health: Health, vigil: Vigil, registry: &mut Registry) -> Self {
         let caches = Caches::new();
         let metrics = Metrics::register(registry, caches.clone(), CONCURRENCY);
-        metrics.leads(false);
-        Self { health, caches, metrics }
+        vigil.register(registry);
+        Self { health, caches, metrics, vigil }
     }
 }
 
+/// Why the work ends.
+#[derive(Clone, Debug)]
+enum End {
+    /// It was told to.
+    Stopped,
+    /// Another replica may lead by now.
+    Deposed,
+    /// What it knows cannot be trusted any more.
+    Blind(String),
+}
+
 /// Runs the operator until `stop` resolves; the effects in hand are finished first, then the Lease is given back. A
-/// replica that does not lead keeps its caches warm. Without `elect` this one leads from the start.
+/// replica that does not lead keeps its caches warm. Without an election's `timing` this one leads from the start.
+///
+/// # Errors
+/// When the Lease is lost, a watch is dead, or the API server went back in time.
 pub async fn run(
     client: Client,
     identity: Identity,
-    elect: bool,
+    timing: Option<Timing>,
     monitoring: Monitoring,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    let stop = stop.shared();
-    let Monitoring { health, caches, metrics } = monitoring;
+    let Monitoring { health, caches, metrics, vigil } = monitoring;
     let (store, writer) = reflector::store();
     let (wake, mut woken) = mpsc::unbounded_channel::<Wake>();
-    let mut watches = caches.watch(&client, writer, &wake);
+    let mut tasks = caches.watch(&client, writer, &wake, &vigil);
+    let dead = health.clone();
+    let over = future::select(
+        Box::pin(stop.map(|()| End::Stopped)),
+        Box::pin(async move { End::Blind(vigil.lost(&dead).await) }),
+    );
+    let over = over.map(|end| end.factor_first().0).shared();
     tokio::select! {
         () = caches.synced() => health.ready("caches", Ok(())),
-        Some(_) = watches.join_next() => anyhow::bail!("a watch ended before its first list was complete"),
-        () = stop.clone() => return Ok(()),
+        end = over.clone() => return end.into(),
     }
     tracing::info!("caches are complete");
     let (done, ended) = oneshot::channel::<()>();
-    let leadership = elect.then(|| {
+    let leadership = timing.map(|timing| {
         let Identity { namespace, holder, .. } = &identity;
-        let elector = Elector::new(client.clone(), namespace, names::OPERATOR, holder, Timing::ROLE, Meta::default());
+        let elector = Elector::new(client.clone(), namespace, names::OPERATOR, holder, timing, Meta::default());
         elector.run(ended.map(drop))
     });
-    let mut leads = leadership.as_ref().map(Leadership::watch);
-    if let Some(leads) = &mut leads {
-        tokio::select! {
-            led = leads.wait_for(|leads| *leads) => drop(led?),
-            () = stop.clone() => {}
+    let (leads, lost) = match &leadership {
+        Some(leadership) => {
+            let mut leads = leadership.watch();
+            tokio::select! {
+                _ = leads.wait_for(|leads| *leads) => {}
+                () = leadership.rewound() => return Err(anyhow::anyhow!(REWOUND)),
+                end = over.clone() => return end.into(),
+            }
+            let rewound = leadership.rewound().map(|()| End::Blind(REWOUND.into()));
+            let deposed = async move { drop(leads.wait_for(|leads| !leads).await) }.map(|()| End::Deposed);
+            let lost = future::select(Box::pin(rewound), Box::pin(deposed)).map(|end| end.factor_first().0);
+            (leadership.until(), lost.boxed())
         }
-    }
-    let lost = async move {
-        match &mut leads {
-            Some(leads) => drop(leads.wait_for(|leads| !leads).await),
-            None => std::future::pending().await,
-        }
+        None => (Until::forever(), future::pending().boxed()),
     };
-    let lost = lost.shared();
+    let over = future::select(over, lost).map(|end| end.factor_first().0).shared();
     metrics.leads(true);
-    let leads = leadership.as_ref().map(Leadership::until);
-    let operator = Arc::new(Operator { client, identity, caches, memory: Memory::default(), metrics, leads });
+    let operator = Arc::new(Operator {
+        client,
+        identity,
+        caches,
+        memory: Memory::default(),
+        metrics: metrics.clone(),
+        leads: leads.clone(),
+    });
     let sweeper = operator.clone();
-    watches.spawn(async move { sweep::run(&sweeper).await });
-    let over = future::select(stop.clone(), lost.clone().boxed());
-    let queue = stream::poll_fn(move |cx| woken.poll_recv(cx)).map(Ok::<_, Infallible>).take_until(over);
+    tasks.spawn(async move { sweep::run(&sweeper).await });
+    let queue = stream::poll_fn(move |cx| woken.poll_recv(cx)).map(Ok::<_, Infallible>).take_until(over.clone());
     let running = operator.clone();
-    applier(
-        |provider, operator: Arc<Operator>| Box::pin(guarded(provider, operator)),
+    let work = applier(
+        |provider, operator: Arc<Operator>| {
+            let metrics = operator.metrics.clone();
+            let name = format!("{}/{}", provider.namespace().unwrap_or_default(), provider.name_any());
+            Box::pin(guarded(name, metrics, async move { operator.reconcile(provider).await }))
+        },
         |_, never: &Infallible, _| match *never {},
         operator,
         store,
@@ -114,23 +147,54 @@ pub async fn run(
             running.memory.forget(gone.namespace.as_deref().unwrap_or(""), &gone.name);
         }
         future::ready(())
-    })
-    .await;
+    });
+    let ending = over.clone().map(|_| {
+        leads.resign();
+        tracing::info!("the end begins: requests in hand are finished, nothing new is begun");
+    });
+    if !drained(work, ending, GRACE).await {
+        tracing::warn!("requests in hand had no answer in time; what they did shows at the next start");
+    }
+    metrics.leads(false);
     drop(done);
     if let Some(leadership) = leadership {
         leadership.released().await;
     }
-    match stop.now_or_never() {
-        Some(()) => Ok(()),
-        None => anyhow::bail!("the Lease was lost to another replica; this one ends, so that two never write"),
+    over.await.into()
+}
+
+impl From<End> for anyhow::Result<()> {
+    fn from(end: End) -> Self {
+        match end {
+            End::Stopped => Ok(()),
+            End::Deposed => {
+                Err(anyhow::anyhow!("the Lease was lost to another replica; this one ends, so that two never write"))
+            }
+            End::Blind(words) => Err(anyhow::anyhow!(words)),
+        }
+    }
+}
+
+/// Runs `work`, which ends soon after `over`, and no longer than `grace` after it. Returns whether it came to its end.
+async fn drained(work: impl Future<Output = ()>, over: impl Future<Output = ()>, grace: Duration) -> bool {
+    let late = async {
+        over.await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        () = work => true,
+        () = late => false,
     }
 }
 
 /// A task of its own, so that a panic stays with the Provider that caused it.
-async fn guarded(provider: Arc<Provider>, operator: Arc<Operator>) -> Result<Action, Infallible> {
-    let (name, metrics) = (provider.name_any(), operator.metrics.clone());
+async fn guarded(
+    name: String,
+    metrics: Metrics,
+    reconcile: impl Future<Output = Action> + Send + 'static,
+) -> Result<Action, Infallible> {
     metrics.working(1);
-    let ended = tokio::spawn(async move { operator.reconcile(provider).await }).await;
+    let ended = tokio::spawn(reconcile).await;
     metrics.working(-1);
     Ok(ended.unwrap_or_else(|panic| {
         metrics.panicked();
@@ -138,3 +202,6 @@ async fn guarded(provider: Arc<Provider>, operator: Arc<Operator>) -> Result<Act
         Action::requeue(AFTER_PANIC)
     }))
 }
+
+#[cfg(test)]
+mod tests;

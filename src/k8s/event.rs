@@ -1,24 +1,24 @@
 //! The Kubernetes Event of an edge. Own code: the Recorder of kube folds two notes of one reason into the first.
 use super::crd::Provider;
 use super::manifests::names;
-use super::refusal::bounded;
+use super::operator::Operator;
 use super::time;
 use crate::effects::Refusal;
 use crate::fsm::{Fault, Phase, Transition};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta, PostParams};
-use kube::{Client, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 
 /// The longest note that the API takes, in bytes.
 const NOTE_MAX: usize = 1024;
 
 /// Publishes the Event of `edge` once: its name is a hash of the edge, so a repeat after a crash finds it there.
-pub async fn publish(client: &Client, instance: &str, provider: &Provider, edge: &Transition) -> Result<(), Refusal> {
-    let event = build(instance, provider, edge);
-    let api: Api<Event> = Api::namespaced(client.clone(), &provider.namespace().unwrap_or_default());
+pub async fn publish(operator: &Operator, provider: &Provider, edge: &Transition) -> Result<(), Refusal> {
+    let event = build(&operator.identity.instance, provider, edge);
+    let api: Api<Event> = Api::namespaced(operator.client.clone(), &provider.namespace().unwrap_or_default());
     let params = PostParams { field_manager: Some(names::MANAGER_OPERATOR.into()), ..Default::default() };
-    match bounded("publish the event", api.create(&params, &event)).await {
+    match operator.write("publish the event", api.create(&params, &event)).await {
         Err(refusal) if refusal.fault == Fault::Conflict => Ok(()),
         result => result.map(drop),
     }

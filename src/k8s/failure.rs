@@ -1,4 +1,5 @@
 //! Failures of the API in words for people.
+use kube::runtime::watcher;
 use std::error::Error;
 
 /// What an API call failed of: the API's own words where it gave any, else the innermost cause.
@@ -6,6 +7,17 @@ pub fn words(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
         kube::Error::Api(status) => format!("{} ({})", status.reason, status.code),
+        other => root_cause(other),
+    }
+}
+
+/// What a watch failed of, in one line.
+pub fn of_watch(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => words(error),
+        watcher::Error::WatchError(status) => status.message.clone(),
         other => root_cause(other),
     }
 }

@@ -1,4 +1,5 @@
 //! `/livez`, `/readyz` and `/metrics`: the same server in every role, in the words of Kubernetes' own components.
+use super::process::Process;
 use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
@@ -22,26 +23,26 @@ struct Checks {
 }
 
 /// A check's name, and why it fails.
-type Named = BTreeMap<&'static str, Result<(), String>>;
+type Named = BTreeMap<String, Result<(), String>>;
 
 impl Health {
     /// Checks that `/readyz` waits for: each fails with "not yet" until [`Health::ready`] says otherwise.
     pub fn waiting_for(ready: &[&'static str]) -> Self {
         let health = Self::default();
         for check in ready {
-            health.ready(check, Err("not yet".into()));
+            health.ready(*check, Err("not yet".into()));
         }
         health
     }
 
     /// Says how a check of `/livez` stands. A failing one gets the container killed: never for what is outside of it.
-    pub fn live(&self, check: &'static str, state: Result<(), String>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).live.insert(check, state);
+    pub fn live(&self, check: impl Into<String>, state: Result<(), String>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).live.insert(check.into(), state);
     }
 
     /// Says how a check of `/readyz` stands.
-    pub fn ready(&self, check: &'static str, state: Result<(), String>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).ready.insert(check, state);
+    pub fn ready(&self, check: impl Into<String>, state: Result<(), String>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).ready.insert(check.into(), state);
     }
 
     /// Whether every check of `/readyz` passes.
@@ -98,16 +99,17 @@ impl Server {
         Ok(self.listener.local_addr()?.port())
     }
 
-    /// Serves until `shutdown` is done.
+    /// Serves until `shutdown` is done; the metrics of the process itself are added.
     ///
     /// # Errors
     /// When the listener fails.
     pub async fn serve(
         self,
         health: Health,
-        metrics: Registry,
+        mut metrics: Registry,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> std::io::Result<()> {
+        metrics.register_collector(Box::new(Process));
         axum::serve(self.listener, router(health, metrics)).with_graceful_shutdown(shutdown).await
     }
 }
@@ -164,7 +166,9 @@ mod tests {
         assert_eq!(get(port, "/readyz?verbose").await.2, "[+]ping ok\n[+]backend ok\nreadyz check passed\n");
         let (_, kind, text) = get(port, "/metrics").await;
         assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
-        assert!(text.contains("banlieue_things_total 0"), "{text}");
+        for line in ["banlieue_things_total 0", "process_open_fds "] {
+            assert!(text.contains(line), "{line} is not in {text}");
+        }
         assert!(Server::bind(port).await.is_err(), "a port that is taken is an error at once");
 
         stop.send(()).unwrap();

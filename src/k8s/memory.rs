@@ -32,6 +32,8 @@ struct Entry {
     told: Option<Instant>,
     /// How often in a row a record (an Event, the status) failed.
     unrecorded: u32,
+    /// Until when a record that failed is not tried again.
+    records_rest: Option<Instant>,
     /// How often in a row a reconcile used up its rounds.
     restless: u32,
     /// Until when it is left alone for that.
@@ -46,6 +48,13 @@ struct Stopped {
     attempt: u32,
     until: Instant,
     wanted: String,
+}
+
+impl Entry {
+    fn record_failed(&mut self, fault: Fault, seed: u64, now: Instant) {
+        self.unrecorded += 1;
+        self.records_rest = Some(now + fault.delay(self.unrecorded, seed));
+    }
 }
 
 impl Memory {
@@ -114,9 +123,18 @@ impl Memory {
                 }
                 again = again.or(done.effect.is_record().then_some(refusal.fault));
             }
-            entry.unrecorded = if again.is_some() { entry.unrecorded + 1 } else { 0 };
-            again.map(|fault| fault.delay(entry.unrecorded, seed(provider)))
+            match again {
+                Some(fault) => entry.record_failed(fault, seed(provider), now),
+                None if entry.unannounced.is_empty() => (entry.unrecorded, entry.records_rest) = (0, None),
+                None => {}
+            }
+            entry.records_rest.map(|until| until.saturating_duration_since(now))
         })
+    }
+
+    /// How long records wait yet after one that failed, whatever wakes the Provider.
+    pub fn records_rest(&self, provider: &Provider, now: Instant) -> Option<Duration> {
+        self.entry(provider, |entry| entry.records_rest?.checked_duration_since(now)).filter(|rest| !rest.is_zero())
     }
 
     /// Takes in that a reconcile used up its rounds, or came to rest. One that did not is left alone for a while, longer
@@ -158,8 +176,11 @@ impl Memory {
     }
 
     /// Takes in that an Event was published, or that it failed once more; returns whether it was dropped.
-    pub fn announced(&self, provider: &Provider, edge: &Transition, published: bool) -> bool {
+    pub fn announced(&self, provider: &Provider, edge: &Transition, published: bool, now: Instant) -> bool {
         self.entry(provider, |entry| {
+            if !published {
+                entry.record_failed(Fault::Transport, seed(provider), now);
+            }
             let Some(at) = entry.unannounced.iter().position(|(known, _)| known == edge) else { return false };
             entry.unannounced[at].1 += 1;
             let dropped = !published && entry.unannounced[at].1 > EVENT_TRIES;
@@ -206,52 +227,4 @@ pub fn spread(delay: Duration, provider: &Provider) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-    use serde_json::json;
-
-    fn provider(uid: &str, revision: &str, finalizers: &[&str]) -> Arc<Provider> {
-        let body = json!({
-            "apiVersion": "banlieue.io/v1alpha1", "kind": "Provider",
-            "metadata": { "name": "p", "namespace": "ns", "uid": uid, "resourceVersion": revision, "finalizers": finalizers },
-            "spec": { "providerClassRef": { "name": "c" }, "connection": { "endpoint": "https://x", "credentialsRef": { "name": "s" } } },
-        });
-        Arc::new(serde_json::from_value(body).expect("a Provider"))
-    }
-
-    #[rstest]
-    #[case::our_own_was_the_last(&[], true)]
-    #[case::the_answer_was_not_found(&[names::FINALIZER], true)]
-    #[case::somebody_holds_it(&["example.com/hold"], false)]
-    fn a_released_provider_is_gone(#[case] left: &[&str], #[case] gone: bool) {
-        let memory = Memory::default();
-        let seen = provider("one", "1", &[names::FINALIZER]);
-        assert!(!memory.is_gone(&seen));
-        memory.remember_latest((*provider("one", "2", left)).clone());
-        memory.released(&seen);
-        assert_eq!(memory.is_gone(&seen), gone);
-        assert!(!memory.is_gone(&provider("another", "3", &[])), "a new Provider of that name lives");
-    }
-
-    #[rstest]
-    #[case::only_a_number(json!({ "readyReplicas": 2 }), true)]
-    #[case::a_reason_too(json!({ "readyReplicas": 2, "reason": "RollingOut" }), false)]
-    #[case::another_generation(json!({ "observedGeneration": 2 }), false)]
-    fn numbers_alone_wait_a_second(#[case] change: serde_json::Value, #[case] waits: bool) {
-        let report = |change: serde_json::Value| {
-            let mut status = json!({ "phase": "Ready", "reason": "WorkloadAvailable", "readyReplicas": 1 });
-            json_patch::merge(&mut status, &change);
-            Effect::ReportWorkload(Box::new(serde_json::from_value(status).expect("a status")))
-        };
-        let first = report(json!({}));
-        let Effect::ReportWorkload(status) = &first else { unreachable!() };
-        let mut seen = (*provider("one", "1", &[])).clone();
-        seen.status.get_or_insert_default().workload = Some((**status).clone());
-        let (memory, next, now) = (Memory::default(), [report(change)], Instant::now());
-        assert_eq!(memory.gathers(&seen, &next, now), None, "nothing was told yet");
-        memory.remember(&seen, &[], &[Done { effect: &first, result: Ok(()) }], now);
-        assert_eq!(memory.gathers(&seen, &next, now + NUMBERS / 4).is_some(), waits);
-        assert_eq!(memory.gathers(&seen, &next, now + NUMBERS), None);
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 use super::cache::Cache;
 use super::crd::Provider;
 use crate::effects::Done;
-use crate::fsm::{Effect, Phase, Plan};
+use crate::fsm::{Effect, Part, Phase, Plan};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
@@ -33,7 +33,7 @@ pub struct Metrics {
     orphans: Family<Labels, Counter>,
     /// Sweeps that stopped because an answer could not be trusted.
     pub sweeps_stopped: Counter,
-    leads: Family<Labels, Gauge>,
+    leads: Gauge,
 }
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
@@ -58,7 +58,7 @@ impl Metrics {
             events_dropped: Counter::default(),
             orphans: Family::default(),
             sweeps_stopped: Counter::default(),
-            leads: Family::default(),
+            leads: leads(registry, super::manifests::names::OPERATOR),
         };
         let m = metrics.clone();
         let workers_family = Family::<Labels, Gauge>::default();
@@ -66,13 +66,15 @@ impl Metrics {
         drop(m.errors.get_or_create(&one()));
         drop(m.panics.get_or_create(&one()));
         drop(m.active.get_or_create(&one()));
+        for part in Part::ALL {
+            drop(m.orphans.get_or_create(&vec![("kind", part.kind())]));
+        }
         registry.register("controller_runtime_reconcile", "Reconciles by result", m.reconciles);
         registry.register("controller_runtime_reconcile_errors", "Reconciles that failed", m.errors);
         registry.register("controller_runtime_reconcile_panics", "Reconciles that panicked", m.panics);
         registry.register("controller_runtime_reconcile_time_seconds", "How long a reconcile took", m.seconds);
         registry.register("controller_runtime_active_workers", "Reconciles under way", m.active);
         registry.register("controller_runtime_max_concurrent_reconciles", "The most at once", workers_family);
-        registry.register("leader_election_master_status", "Whether this replica leads", m.leads);
         registry.register("banlieue_transitions", "Edges by phases and reason", m.transitions);
         registry.register("banlieue_effects", "Effects by kind and result", m.effects);
         registry.register("banlieue_events_dropped", "Events given up after some tries", m.events_dropped);
@@ -131,8 +133,16 @@ impl Metrics {
 
     /// Says whether this replica leads.
     pub fn leads(&self, leads: bool) {
-        self.leads.get_or_create(&vec![("name", super::manifests::names::OPERATOR)]).set(leads.into());
+        self.leads.set(leads.into());
     }
+}
+
+/// Registers whether this replica holds the Lease of this name; at first it does not.
+pub fn leads(registry: &mut Registry, lease: &'static str) -> Gauge {
+    let family = Family::<Labels, Gauge>::default();
+    let leads = family.get_or_create(&vec![("name", lease)]).clone();
+    registry.register("leader_election_master_status", "Whether this replica leads", family);
+    leads
 }
 
 fn one() -> Labels {

@@ -8,6 +8,7 @@ pub mod cache;
 pub mod caches;
 pub mod client;
 pub mod cluster;
+pub mod complaint;
 pub mod controller;
 pub mod crd;
 pub mod diff;
@@ -27,12 +28,14 @@ pub mod observe;
 pub mod operator;
 pub mod pod;
 pub mod predict;
+pub mod process;
 mod quantity;
 pub mod refusal;
 pub mod rollout;
 pub mod stamp;
 pub mod sweep;
 pub mod time;
+pub mod vigil;
 
 /// An error and everything that caused it, in one line, without repeating what a cause already said.
 pub fn chain(error: &dyn std::error::Error) -> String {

@@ -9,9 +9,10 @@ use super::manifests::{Manifest, Workload, five};
 use super::memory::{Memory, spread};
 use super::metrics::Metrics;
 use super::observe::{Raw, class_of, observe};
+use super::refusal::bounded;
 use super::{audit, event};
 use crate::effects::{Refusal, execute};
-use crate::fsm::{Class, Fault, Part, Phase, Wake, step};
+use crate::fsm::{Class, Effect, Fault, Part, Phase, Plan, Wake, step};
 use chrono::{SubsecRound, Utc};
 use kube::runtime::controller::Action;
 use kube::{Client, ResourceExt};
@@ -35,8 +36,8 @@ pub struct Operator {
     pub memory: Memory,
     /// What is counted.
     pub metrics: Metrics,
-    /// Until when this replica leads, where it has to.
-    pub leads: Option<Until>,
+    /// Until when this replica leads.
+    pub leads: Until,
 }
 
 impl Operator {
@@ -48,6 +49,22 @@ impl Operator {
     /// Takes in what a write to the Provider answered.
     pub fn remember_latest(&self, answer: Provider) {
         self.memory.remember_latest(answer);
+    }
+
+    /// Sends a write, unless this replica does not lead any more or is about to end: between two effects of a plan much
+    /// time may have passed.
+    ///
+    /// # Errors
+    /// What the failure of the request means.
+    pub async fn write<T>(
+        &self,
+        what: &str,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, Refusal> {
+        if self.leads.leads() {
+            return bounded(what, request).await;
+        }
+        Err(Refusal { fault: Fault::Stale, words: format!("{what}: this replica does not lead any more") })
     }
 
     /// Brings one Provider as far as it goes, and says when to look again though no watch tells of anything.
@@ -89,17 +106,20 @@ impl Operator {
 
     async fn round(&self, provider: Arc<Provider>) -> Result<Wake, Refusal> {
         let (now, instant) = (Utc::now().trunc_subsecs(0), Instant::now());
-        if self.leads.as_ref().is_some_and(|until| !until.leads()) {
+        if !self.leads.leads() {
             return Ok(Wake::HoldOver(NOT_LEADING));
         }
-        self.announce_again(&provider).await;
+        if self.memory.records_rest(&provider, instant).is_none() {
+            self.announce_again(&provider).await;
+        }
         let mut raw = look(self, provider.clone(), self.memory.halt(&provider, &[], instant)).await?;
         let wanted = wanted(&raw, &self.identity.namespace)?;
         raw.halt = self.memory.halt(&provider, &wanted, instant);
         let seen = observe(&raw, &wanted, now);
         let recorded = provider.status.as_ref().and_then(|s| s.workload.as_ref());
         let plan = step(recorded, &seen, now);
-        if let Some(rest) = self.memory.gathers(&provider, plan.effects(), instant) {
+        let rest = self.memory.gathers(&provider, plan.effects(), instant);
+        if let Some(rest) = rest.or_else(|| self.records_rest(&provider, &plan, instant)) {
             return Ok(Wake::HoldOver(rest.min(plan.wake().after())));
         }
         let done = execute(&plan, &Cluster { operator: self, raw: &raw, wanted: &wanted }).await;
@@ -116,11 +136,17 @@ impl Operator {
         })
     }
 
+    /// How long a plan that has records alone waits yet after one that failed.
+    fn records_rest(&self, provider: &Provider, plan: &Plan, now: Instant) -> Option<Duration> {
+        let records = !plan.effects().is_empty() && plan.effects().iter().all(Effect::is_record);
+        records.then(|| self.memory.records_rest(provider, now)).flatten()
+    }
+
     /// Events that failed are tried again from memory a few times, then dropped.
     async fn announce_again(&self, provider: &Arc<Provider>) {
         for edge in self.memory.unannounced(provider) {
-            let published = event::publish(&self.client, &self.identity.instance, provider, &edge).await.is_ok();
-            if self.memory.announced(provider, &edge, published) {
+            let published = event::publish(self, provider, &edge).await.is_ok();
+            if self.memory.announced(provider, &edge, published, Instant::now()) {
                 self.metrics.events_dropped.inc();
                 tracing::warn!(provider = %provider.name_any(), reason = %edge.entry.reason, "dropped an Event");
             }

@@ -22,18 +22,17 @@ const TWICE: Duration = Duration::from_secs(30);
 /// Objects a page.
 const PAGE: u32 = 500;
 
-/// Sweeps at once and then every few minutes; looks again soon where something waits for its second look.
+/// Sweeps at once and then every few minutes; again soon where it was stopped or something waits for its second look.
 pub async fn run(operator: &Operator) {
     let mut suspects = Suspects::default();
     loop {
-        match sweep(operator, &mut suspects).await {
-            Ok(()) => {}
-            Err(refusal) => {
-                operator.metrics.sweeps_stopped.inc();
-                tracing::warn!(error = refusal.words, "the orphan sweep stopped");
-            }
+        let swept = sweep(operator, &mut suspects).await;
+        if let Err(refusal) = &swept {
+            operator.metrics.sweeps_stopped.inc();
+            tracing::warn!(error = refusal.words, "the orphan sweep stopped");
         }
-        tokio::time::sleep(if suspects.0.is_empty() { EVERY } else { TWICE }).await;
+        let again = swept.is_err() || !suspects.0.is_empty();
+        tokio::time::sleep(if again { TWICE } else { EVERY }).await;
     }
 }
 
@@ -124,7 +123,7 @@ async fn remove(
     }
     let preconditions = Preconditions { uid: live.uid(), resource_version: None };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
-    match bounded(&format!("delete orphan {object}"), api.delete(&object.name, &params)).await {
+    match operator.write(&format!("delete orphan {object}"), api.delete(&object.name, &params)).await {
         Err(refusal) if !matches!(refusal.fault, Fault::NotFound | Fault::Conflict) => Err(refusal),
         _ => {
             operator.metrics.swept(object.part.kind());

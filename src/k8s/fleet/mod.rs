@@ -5,13 +5,15 @@ use super::cache::Cache;
 use super::crd::{Provider, ProviderClass};
 use super::failure::words;
 use super::health::Health;
-use super::lease::{Elector, Meta, Timing};
+use super::lease::{Elector, Meta, REWOUND, Timing};
 use super::manifests::names;
+use super::vigil::Vigil;
 use chrono::Utc;
 use futures::{FutureExt, TryStreamExt};
 use kube::api::{Api, Patch, PatchParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource, ResourceExt};
+use prometheus_client::metrics::gauge::Gauge;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::HashMap;
@@ -26,36 +28,62 @@ const GATHER: Duration = Duration::from_millis(500);
 /// After a write that failed.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Sums up until `stop` is done, while it holds the Lease `banlieue-controller` in `namespace` as `holder`.
+/// As whom, and where, this replica stands.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The namespace of the installation: the Lease `banlieue-controller` is there.
+    pub namespace: String,
+    /// What the Lease is held by: the pod's uid.
+    pub holder: String,
+    /// How long things take.
+    pub timing: Timing,
+}
+
+/// What is shown of a running controller.
+#[derive(Debug)]
+pub struct Monitoring {
+    /// It gets the check `caches`, and one for each watch.
+    pub health: Health,
+    /// It attends to the watches.
+    pub vigil: Vigil,
+    /// Whether this replica leads.
+    pub leads: Gauge,
+}
+
+/// Sums up until `stop` is done, while it holds its Lease.
 ///
 /// # Errors
-/// When a watch ends for good.
+/// When a watch is dead, or the API server went back in time.
 pub async fn run(
     client: Client,
-    namespace: &str,
-    holder: String,
-    health: Health,
+    candidate: &Candidate,
+    monitoring: Monitoring,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let stop = stop.shared();
+    let Monitoring { health, vigil, leads: gauge } = monitoring;
     let fleet = Arc::new(Fleet::new(client.clone()));
-    let mut watches = fleet.watch();
+    let _watches = fleet.watch(&vigil);
+    let mut dead = std::pin::pin!(vigil.lost(&health));
     tokio::select! {
         () = fleet.synced() => health.ready("caches", Ok(())),
-        Some(_) = watches.join_next() => anyhow::bail!("a watch ended before its first list was complete"),
+        words = &mut dead => anyhow::bail!(words),
         () = stop.clone() => return Ok(()),
     }
     tracing::info!("caches are complete");
-    let elector = Elector::new(client, namespace, names::CONTROLLER, holder, Timing::ROLE, Meta::default());
+    let Candidate { namespace, holder, timing } = candidate;
+    let elector = Elector::new(client, namespace, names::CONTROLLER, holder, *timing, Meta::default());
     let leadership = elector.run(stop.clone());
-    let mut leads = leadership.watch();
+    let (mut leads, mut rewound) = (leadership.watch(), std::pin::pin!(leadership.rewound()));
     let result = loop {
         let leader = *leads.borrow_and_update();
+        gauge.set(leader.into());
         let failed = leader && !fleet.report().await;
         tokio::select! {
             () = stop.clone() => break Ok(()),
-            Some(_) = watches.join_next() => break Err(anyhow::anyhow!("a watch ended; a new pod starts it anew")),
-            _ = leads.changed() => {}
+            words = &mut dead => break Err(anyhow::anyhow!(words)),
+            () = &mut rewound => break Err(anyhow::anyhow!(REWOUND)),
+            Ok(()) = leads.changed() => {}
             () = fleet.moved.notified() => tokio::time::sleep(GATHER).await,
             () = tokio::time::sleep(AGAIN), if failed => {}
         }
@@ -77,10 +105,10 @@ impl Fleet {
         Self { client, providers: Cache::new(|_| None), classes: Cache::new(|_| None), moved: Notify::new() }
     }
 
-    fn watch(self: &Arc<Self>) -> JoinSet<()> {
+    fn watch(self: &Arc<Self>, vigil: &Vigil) -> JoinSet<()> {
         let mut watches = JoinSet::new();
-        watches.spawn(self.clone().follow(|fleet| &fleet.providers));
-        watches.spawn(self.clone().follow(|fleet| &fleet.classes));
+        watches.spawn(self.clone().follow(vigil.clone(), |fleet| &fleet.providers));
+        watches.spawn(self.clone().follow(vigil.clone(), |fleet| &fleet.classes));
         watches
     }
 
@@ -90,11 +118,13 @@ impl Fleet {
     }
 
     /// Fills a cache for ever.
-    async fn follow<K>(self: Arc<Self>, cache: impl Fn(&Self) -> &Cache<K>)
+    async fn follow<K>(self: Arc<Self>, vigil: Vigil, cache: impl Fn(&Self) -> &Cache<K>)
     where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
     {
-        let events = watcher(Api::<K>::all(self.client.clone()), watcher::Config::default()).default_backoff();
+        let api = Api::<K>::all(self.client.clone());
+        let attended = vigil.attend(api.resource_url());
+        let events = watcher(api, watcher::Config::default()).default_backoff();
         let mut events = std::pin::pin!(events.modify(|object| object.meta_mut().managed_fields = None));
         loop {
             match events.try_next().await {
@@ -104,7 +134,7 @@ impl Fleet {
                     }
                 }
                 Ok(None) => return,
-                Err(error) => tracing::warn!(kind = %K::kind(&()), %error, "a watch failed; it is started again"),
+                Err(error) => attended.failed(&error),
             }
         }
     }

@@ -1,14 +1,22 @@
 //! The hands of an [`Election`]: GET and PUT, and a task that keeps the time.
-use super::{Election, Meta, Next, Record, Timing, record};
+use super::{Election, Meta, Next, Record, Timing, Until, record};
+use crate::k8s::cache::revision;
+use crate::k8s::complaint::Complaint;
+use crate::k8s::failure;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+/// Between two looks while requests fail: whatever fails, nobody asks for one Lease more than once a second.
+const TROUBLE: Duration = Duration::from_secs(2);
+
+/// How long giving the Lease back may take at the end.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A candidate for a Lease.
 ///
@@ -22,22 +30,11 @@ pub struct Elector {
     meta: Meta,
     election: Election,
     until: Until,
-}
-
-/// Until when the leadership lasts unless it is renewed. Asked right before a write: a process that was asleep past its
-/// deadline would write before its timers have told it.
-#[derive(Clone, Debug, Default)]
-pub struct Until(Arc<Mutex<Option<Instant>>>);
-
-impl Until {
-    /// Whether it leads at this instant.
-    pub fn leads(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| Instant::now() < end)
-    }
-
-    fn set(&self, end: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = end;
-    }
+    /// The newest revision of the Lease that was seen or written.
+    revision: u64,
+    /// Whether it was ever seen to go back.
+    rewound: watch::Sender<bool>,
+    complaint: Complaint,
 }
 
 /// A running candidacy.
@@ -45,6 +42,7 @@ impl Until {
 pub struct Leadership {
     leads: watch::Receiver<bool>,
     until: Until,
+    rewound: watch::Receiver<bool>,
     task: JoinHandle<()>,
 }
 
@@ -62,6 +60,17 @@ impl Leadership {
     /// A receiver that follows it; closed once the candidacy is over.
     pub fn watch(&self) -> watch::Receiver<bool> {
         self.leads.clone()
+    }
+
+    /// Done when the Lease was seen in an older state than before: the API server's store was put back to an earlier time,
+    /// and what caches and watches know is of a future that will not come.
+    pub fn rewound(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut rewound = self.rewound.clone();
+        async move {
+            if rewound.wait_for(|rewound| *rewound).await.is_err() {
+                std::future::pending().await
+            }
+        }
     }
 
     /// Waits until the candidacy is over and the Lease given back; it ends by the shutdown that [`Elector::run`] was given.
@@ -89,13 +98,16 @@ impl Elector {
             timing,
             meta,
             until: Until::default(),
+            revision: 0,
+            rewound: watch::Sender::new(false),
+            complaint: Complaint::default(),
         }
     }
 
     /// Stands until `shutdown` is done, then gives the Lease back if it holds it.
     pub fn run(mut self, shutdown: impl Future<Output = ()> + Send + 'static) -> Leadership {
         let (tell, leads) = watch::channel(false);
-        let until = self.until.clone();
+        let (until, rewound) = (self.until.clone(), self.rewound.subscribe());
         let task = tokio::spawn(async move {
             tokio::select! {
                 () = self.stand(&tell) => {}
@@ -103,24 +115,34 @@ impl Elector {
             }
             self.until.set(None);
             let led = tell.send_replace(false);
-            if led && let Err(error) = timeout(Duration::from_secs(2), self.release()).await.unwrap_or(Ok(())) {
-                tracing::warn!(lease = self.name, %error, "the Lease was not given back; others wait until it expires");
+            let given_back = async { timeout(FAREWELL, self.release()).await.map_err(|_| Error::TooLate)? };
+            if led && let Err(error) = given_back.await {
+                let error = error.words();
+                tracing::warn!(lease = self.name, error, "the Lease was not given back; others wait until it expires");
             }
         });
-        Leadership { leads, until, task }
+        Leadership { leads, until, rewound, task }
     }
 
     async fn stand(&mut self, tell: &watch::Sender<bool>) {
         loop {
             let pause = match self.round().await {
-                Ok(pause) => pause,
+                Ok(pause) => {
+                    if self.complaint.over() {
+                        tracing::info!(lease = self.name, "the Lease is read and written again");
+                    }
+                    jittered(pause)
+                }
                 Err(error) => {
-                    tracing::warn!(lease = self.name, %error, "the Lease was not read or written");
-                    self.timing.retry / 4
+                    let error = error.words();
+                    if self.complaint.due(&error, Instant::now()) {
+                        tracing::warn!(lease = self.name, error, "the Lease was not read or written");
+                    }
+                    self.timing.retry.max(TROUBLE)
                 }
             };
             self.tell(tell);
-            self.rest(tell, jittered(pause)).await;
+            self.rest(tell, pause).await;
         }
     }
 
@@ -135,6 +157,9 @@ impl Elector {
 
     async fn look(&mut self) -> Result<Duration, Error> {
         let there = self.api.get_opt(&self.name).await?;
+        if let Some(lease) = &there {
+            self.notice(revision(&lease.metadata));
+        }
         let seen = there.as_ref().map(Record::from);
         let next = self.election.look(Instant::now(), seen.as_ref());
         let wanted = match (next, there) {
@@ -147,9 +172,21 @@ impl Elector {
             }
         };
         let sent = Instant::now();
-        self.api.replace(&self.name, &PostParams::default(), &wanted).await?;
+        let answer = self.api.replace(&self.name, &PostParams::default(), &wanted).await?;
+        self.revision = revision(&answer.metadata);
         self.election.written(sent);
         Ok(self.timing.retry)
+    }
+
+    /// Takes in the revision that was read. Where it is older than one before, whatever this candidate knew is void.
+    fn notice(&mut self, revision: u64) {
+        if revision < self.revision {
+            tracing::error!(lease = self.name, "the Lease is older than it was: was the API server's store restored?");
+            self.election = Election::new(self.identity.clone(), self.timing);
+            self.until.set(None);
+            self.rewound.send_replace(true);
+        }
+        self.revision = revision;
     }
 
     /// Sleeps, but not past the end of the leadership.
@@ -174,7 +211,7 @@ impl Elector {
         if let Some(there) = self.api.get_opt(&self.name).await?
             && Record::from(&there).holder == self.identity
         {
-            let wanted = record::released(there, Timestamp::now());
+            let wanted = record::released(there);
             self.api.replace(&self.name, &PostParams::default(), &wanted).await?;
         }
         Ok(())
@@ -193,4 +230,14 @@ enum Error {
     Api(#[from] kube::Error),
     #[error("no answer in time")]
     TooLate,
+}
+
+impl Error {
+    /// The API's own words, in one line.
+    fn words(&self) -> String {
+        match self {
+            Error::Api(error) => failure::words(error),
+            Error::TooLate => self.to_string(),
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What of a Lease tells whether its holder is alive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Hash, PartialEq, Eq)]
 pub struct Record {
     /// Its holder; empty when it was released.
     pub holder: String,
@@ -14,6 +14,13 @@ pub struct Record {
     pub renewed: Option<String>,
     /// How long the holder asked others to wait.
     pub lasts: Duration,
+}
+
+impl Record {
+    /// Whether its holder gave it back. A Lease whose holder was edited away still tells when that one last renewed it.
+    pub fn free(&self) -> bool {
+        self.holder.is_empty() && self.renewed.is_none()
+    }
 }
 
 impl From<&Lease> for Record {
@@ -79,12 +86,12 @@ pub(super) fn renewed(mut there: Lease, now: Timestamp) -> Lease {
     there
 }
 
-/// The Lease given back: without a holder, so that the next one need not wait.
-pub(super) fn released(mut there: Lease, now: Timestamp) -> Lease {
+/// The Lease given back: without a holder and a time of renewal, so that the next one need not wait.
+pub(super) fn released(mut there: Lease) -> Lease {
     there.metadata.managed_fields = None;
     let spec = there.spec.get_or_insert_default();
     spec.holder_identity = None;
-    spec.renew_time = Some(micro(now));
+    spec.renew_time = None;
     there
 }
 

@@ -1,4 +1,6 @@
-//! The election as a table, and two candidates on a simulated Lease.
+//! The election as a table; [`model`] searches all that two candidates can do.
+mod model;
+
 use super::*;
 use rstest::rstest;
 use std::time::Instant;
@@ -11,7 +13,9 @@ fn record(holder: &str, renewed: u64) -> Record {
 
 #[rstest]
 #[case::missing(None, 0, Next::Acquire)]
-#[case::free(Some(record("", 1)), 0, Next::Acquire)]
+#[case::given_back(Some(Record { renewed: None, ..record("", 1) }), 0, Next::Acquire)]
+#[case::holder_edited_away(Some(record("", 1)), 0, Next::Wait(Duration::from_secs(2)))]
+#[case::holder_edited_away_long_ago(Some(record("", 1)), 15, Next::Acquire)]
 #[case::ours(Some(record("me", 1)), 0, Next::Renew)]
 #[case::fresh(Some(record("you", 1)), 0, Next::Wait(Duration::from_secs(2)))]
 #[case::nearly_silent(Some(record("you", 1)), 14, Next::Wait(Duration::from_secs(1)))]
@@ -62,27 +66,27 @@ fn leadership_ends_at_the_deadline_and_at_the_sight_of_another_holder() {
     assert!(!election.leads(start + Duration::from_secs(1)));
 }
 
-/// Whatever stalls which candidate for how long: never two leaders at one instant.
 #[test]
-fn never_two_leaders() {
-    use proptest::prelude::*;
-    proptest!(|(stalls in proptest::collection::vec((0usize..3, 1u64..40, any::<bool>()), 1..60))| {
-        let mut now = Instant::now();
-        let names = ["a", "b", "c"];
-        let mut candidates = names.map(|n| Election::new(n, Timing::ROLE));
-        let mut lease: Option<Record> = None;
-        let mut writes = 0;
-        for (who, wait, works) in stalls {
-            now += Duration::from_secs(wait);
-            let next = candidates[who].look(now, lease.as_ref());
-            if works && !matches!(next, Next::Wait(_)) {
-                writes += 1;
-                lease = Some(record(names[who], writes));
-                candidates[who].written(now);
-            }
-            prop_assert!(candidates.iter().filter(|c| c.leads(now)).count() <= 1);
-        }
-    });
+fn a_lease_that_a_hand_took_away_is_free_only_once_its_holder_is_silent() {
+    let start = Instant::now();
+    for taken in [None, Some(record("", 1))] {
+        let (mut holder, mut other) = (Election::new("me", Timing::ROLE), Election::new("you", Timing::ROLE));
+        holder.written(start);
+        other.look(start, Some(&record("me", 1)));
+        let soon = start + Duration::from_secs(2);
+        assert!(matches!(other.look(soon, taken.as_ref()), Next::Wait(_)), "the holder does not know yet");
+        assert_eq!(holder.look(soon, taken.as_ref()), Next::Acquire);
+        assert!(holder.leads(soon), "it may take it back");
+        assert_eq!(other.look(soon + Timing::ROLE.lease, taken.as_ref()), Next::Acquire);
+    }
+}
+
+#[test]
+fn flags_are_given_where_the_times_are_not_the_roles_own() {
+    assert_eq!(Timing::ROLE.flags(), Vec::<String>::new());
+    let fast = Timing::new(Duration::from_secs(6), Duration::from_secs(4), Duration::from_secs(1)).unwrap();
+    let flags = ["lease-duration=6s", "renew-deadline=4s", "retry-period=1s"].map(|f| format!("--leader-elect-{f}"));
+    assert_eq!(fast.flags(), flags);
 }
 
 #[test]
@@ -104,6 +108,5 @@ fn an_acquisition_keeps_what_others_wrote_and_sets_its_owner_anew() {
     assert_eq!(lease.metadata.annotations.as_ref().map(|a| a.len()), Some(2));
     let spec = lease.spec.as_ref().unwrap();
     assert_eq!((spec.lease_transitions, spec.lease_duration_seconds), (Some(1), Some(60)));
-    let free = record::released(lease, Timestamp::now());
-    assert_eq!(Record::from(&free).holder, "");
+    assert!(Record::from(&record::released(lease)).free());
 }

@@ -1,5 +1,6 @@
 //! [`Install`]: how to install, checked as it is made.
 use crate::k8s::crd::LogFormat;
+use crate::k8s::lease::Timing;
 
 /// How to install.
 #[derive(Clone, Debug)]
@@ -8,6 +9,7 @@ pub struct Install {
     pub(super) version: String,
     pub(super) registry: String,
     pub(super) replicas: i32,
+    pub(super) election: Timing,
     pub(super) log_format: Option<LogFormat>,
     pub(super) provider_classes: bool,
 }
@@ -60,6 +62,7 @@ impl Install {
             version: version.into(),
             registry: registry.into(),
             replicas: 1,
+            election: Timing::ROLE,
             log_format: None,
             provider_classes: true,
         })
@@ -76,6 +79,13 @@ impl Install {
         }
         self.replicas = replicas;
         Ok(self)
+    }
+
+    /// With leaders of operator and controller elected in these times.
+    #[must_use]
+    pub fn election(mut self, timing: Timing) -> Self {
+        self.election = timing;
+        self
     }
 
     /// With this form of log in every pod.

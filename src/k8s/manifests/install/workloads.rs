@@ -25,7 +25,9 @@ pub(super) fn objects(install: &Install) -> Result<Vec<Object>, serde_json::Erro
 }
 
 fn deployment(install: &Install, name: &str, role: &str, memory: &str) -> Deployment {
-    let mut container = pod::container(role, &install.image(), vec![role.into()], env(install));
+    let mut args = vec![role.to_owned()];
+    args.extend(install.election.flags());
+    let mut container = pod::container(role, &install.image(), args, env(install));
     container.resources = Some(ResourceRequirements {
         requests: Some(quantities(&[("cpu", "10m"), ("memory", "32Mi")])),
         limits: Some(quantities(&[("memory", memory)])),
