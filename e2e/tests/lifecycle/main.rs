@@ -9,10 +9,13 @@ mod away;
 mod canary;
 mod class;
 mod deletion;
+mod detour;
 mod drift;
+mod faults;
 mod five;
 mod fleet;
 mod foreign;
+mod health;
 mod kubelet;
 mod leadership;
 mod matrix;
@@ -24,7 +27,9 @@ mod place;
 mod pods;
 mod refusal;
 mod rest;
+mod restore;
 mod stage;
+mod sweep;
 mod until;
 mod writes;
 
@@ -83,6 +88,9 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         rest::a_new_provider_takes_eight_writes,
         rest::each_edge_takes_two_writes,
         rest::numbers_are_told_once_a_second,
+        health::health_and_metrics_by_name,
+        health::a_watch_that_cannot_start,
+        health::a_watch_that_stalls,
     );
     all.extend(tests!(lab, Alone:
         drift::each_of_the_five_comes_back,
@@ -94,6 +102,14 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         away::a_restart_writes_nothing,
         leadership::a_killed_leader_is_replaced,
         leadership::a_leader_that_sleeps_is_replaced,
+        leadership::a_lease_that_a_hand_takes_away,
+        leadership::a_lease_that_a_hand_gives_away,
+        leadership::without_an_election,
+        faults::whatever_is_refused_is_tried_calmly,
+        faults::an_api_server_that_hangs_ends_the_leader,
+        faults::an_api_server_that_restarts,
+        faults::a_graceful_end,
+        health::no_secret_is_logged,
         matrix::a_sample,
         fleet::three_hundred_at_once,
     ));
@@ -102,6 +118,8 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         matrix::whole_in_a_workload_namespace,
         rest::fifty_providers_at_rest_for_ten_minutes,
         fleet::three_hundred_come_and_go,
+        restore::an_older_etcd,
+        sweep::a_404_that_names_nobody_stops_it,
     ));
     all
 }

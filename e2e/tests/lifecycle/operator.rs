@@ -59,12 +59,15 @@ impl Operator {
         .await
     }
 
+    /// What it answers on a path of its health port: status and text.
+    pub(crate) async fn get(&self, path: &str) -> Result<(u16, String)> {
+        let answer = reqwest::get(format!("http://127.0.0.1:{}/{path}", self.port)).await?;
+        Ok((answer.status().as_u16(), answer.text().await?))
+    }
+
     /// The sum of a metric over its labels.
     pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>> {
-        let Ok(answer) = reqwest::get(format!("http://127.0.0.1:{}/metrics", self.port)).await else {
-            return Ok(None);
-        };
-        let text = answer.text().await?;
+        let Ok((_, text)) = self.get("metrics").await else { return Ok(None) };
         let of = |line: &str| {
             let rest = line.strip_prefix(name)?;
             let value = rest.starts_with(['{', ' ']).then(|| rest.rsplit(' ').next())??;
@@ -82,7 +85,12 @@ impl Operator {
 
     /// Waits for its end.
     pub(crate) async fn ends(mut self, limit: Duration) -> Result<ExitStatus> {
-        until("the operator ends", limit, async || Ok(self.child.try_wait()?.ok_or_else(|| "it runs".into()))).await
+        until("the operator ends", limit, async || Ok(self.ended()?.ok_or_else(|| "it runs".into()))).await
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
     }
 
     /// SIGTERM, and waits for its end.

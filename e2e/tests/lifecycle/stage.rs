@@ -32,7 +32,11 @@ pub(crate) struct Stage {
 impl Stage {
     /// Cluster up, `bootstrap operator` run, operator leading.
     pub(crate) async fn start() -> Result<Self> {
-        let name = format!("lifecycle-{}", std::process::id());
+        Self::named(&format!("lifecycle-{}", std::process::id())).await
+    }
+
+    /// The same, on a cluster of this name.
+    pub(crate) async fn named(name: &str) -> Result<Self> {
         let options = Options::ephemeral(name).control_plane_only().without_vcsim().audit_policy(AUDIT_ANSWERS);
         let cluster = Cluster::start(options).await?;
         // nothing is scheduled: no pod is called unschedulable before a test makes it ready
