@@ -60,9 +60,12 @@ impl Keeper {
         outcome.reached = true;
         outcome.info = Some(probe.info);
         outcome.findings.push(verification(target));
-        outcome.findings.push(match probe.untested {
-            Some(why) => Finding::new(FindingReason::VersionUntested, why),
-            None => FindingReason::BackendReached.into(),
+        outcome.findings.push(match (probe.untested, probe.about) {
+            (Some(why), _) => Finding::new(FindingReason::VersionUntested, why),
+            (None, Some(about)) => {
+                Finding::new(FindingReason::BackendReached, format!("The backend answers: {about}."))
+            }
+            (None, None) => FindingReason::BackendReached.into(),
         });
         outcome.findings.push(FindingReason::LoggedIn.into());
         if inventory {
@@ -109,7 +112,8 @@ fn before(failure: &Finding, target: &Target) -> Vec<Finding> {
 
 /// What the target says about TLS, once a connection stands.
 fn verification(target: &Target) -> Finding {
-    if !target.endpoint.to_ascii_lowercase().starts_with("https:") {
+    let scheme = target.endpoint.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    if scheme != "https" && !scheme.ends_with("+tls") {
         FindingReason::NotEncrypted.into()
     } else if target.insecure_skip_tls_verify {
         Finding::new(FindingReason::VerificationSkipped, "insecureSkipTLSVerify is set: the certificate is not checked")
@@ -134,13 +138,17 @@ fn discovered(read: &mut Inventory) -> Finding {
     }
     if !read.problems.is_empty() {
         const SHOWN: usize = 10;
+        let reason = match read.domains.len() {
+            0 => FindingReason::NoFailureDomains,
+            _ => FindingReason::InventoryIncomplete,
+        };
         let more = read.problems.len().saturating_sub(SHOWN);
         read.problems.truncate(SHOWN);
         let mut message = read.problems.join("; ");
         if more > 0 {
             message.push_str(&format!("; and {more} more"));
         }
-        return Finding::new(FindingReason::InventoryIncomplete, message);
+        return Finding::new(reason, message);
     }
     match read.domains.len() {
         0 => FindingReason::NoFailureDomains.into(),

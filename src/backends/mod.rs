@@ -1,11 +1,16 @@
 //! The backends behind one small trait: each a folder and a cargo feature. A new one is its folder, a variant of
 //! [`Backend`], and a row in [`connect`].
-#[cfg(feature = "vsphere")]
+#![cfg_attr(
+    not(all(feature = "vsphere", feature = "libvirt", feature = "proxmox")),
+    allow(dead_code, reason = "what only a backend that is left out needs")
+)]
+mod cause;
 mod http;
 mod keeper;
-#[cfg_attr(not(feature = "vsphere"), allow(dead_code, reason = "only a client measures"))]
+mod label;
 mod meter;
 mod target;
+mod tls;
 #[cfg(feature = "vsphere")]
 pub mod vsphere;
 
@@ -34,6 +39,8 @@ pub struct Probe {
     pub info: BackendInfo,
     /// Why the version should be looked at, if it should.
     pub untested: Option<String>,
+    /// What else people may want to know of it, where there is something that does not change from look to look.
+    pub about: Option<String>,
 }
 
 /// What of a backend fails on its own.
@@ -53,12 +60,10 @@ pub fn connect(backend: Backend, target: &Target, meter: &Meter) -> Result<Box<d
     match backend {
         #[cfg(feature = "vsphere")]
         Backend::Vsphere => Ok(Box::new(vsphere::Vsphere::connect(target, meter)?)),
+        #[allow(unreachable_patterns, reason = "a build may leave some out")]
         missing => {
             let _ = (target, meter);
-            Err(Finding::new(
-                FindingReason::BackendNotImplemented,
-                format!("{missing} is not implemented yet in this build"),
-            ))
+            Err(Finding::new(FindingReason::BackendNotImplemented, format!("this build has no client for {missing}")))
         }
     }
 }

@@ -10,7 +10,7 @@ pub struct Target {
     pub endpoint: String,
     /// Skip the check of the certificate.
     pub insecure_skip_tls_verify: bool,
-    /// Certificates in PEM to trust in addition to the built-in ones.
+    /// Certificates in PEM to trust in place of the built-in ones.
     pub ca_bundle: Option<Vec<u8>>,
     /// The keys and values of the Secret.
     pub credentials: Credentials,
@@ -20,10 +20,31 @@ pub struct Target {
 #[derive(Clone, Default)]
 pub struct Credentials(BTreeMap<String, SecretBox<[u8]>>);
 
+/// How many keys of a Secret a message names.
+const MOST_SHOWN: usize = 8;
+
 impl Credentials {
     /// From the data of a Secret.
     pub fn new(data: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         Self(data.into_iter().map(|(key, value)| (key, value.into_boxed_slice().into())).collect())
+    }
+
+    /// The bytes of a key.
+    ///
+    /// # Errors
+    /// When it is missing or empty. The keys that are there are named: often one of them is the wrong word for this one.
+    pub fn bytes(&self, key: &str) -> Result<&[u8], Finding> {
+        let missing =
+            |what: &str| Finding::new(FindingReason::SecretKeyMissing, format!("the key {key} of the Secret {what}"));
+        match self.0.get(key).map(ExposeSecret::expose_secret) {
+            Some([]) => Err(missing("is empty")),
+            Some(value) => Ok(value),
+            None if self.0.is_empty() => Err(missing("is missing; the Secret is empty")),
+            None => {
+                let there: Vec<&str> = self.0.keys().map(String::as_str).take(MOST_SHOWN).collect();
+                Err(missing(&format!("is missing; it has {}", there.join(", "))))
+            }
+        }
     }
 
     /// The text of a key.
@@ -32,11 +53,7 @@ impl Credentials {
     /// When it is missing, empty, no UTF-8, or has a control character: a newline at the end of a password is what `echo`
     /// leaves, and trimming it in silence would hide it. Each such try would count towards a lock-out, so none is made.
     pub fn text(&self, key: &str) -> Result<SecretString, Finding> {
-        let value = self.0.get(key).map(ExposeSecret::expose_secret).unwrap_or_default();
-        if value.is_empty() {
-            let what = if self.0.contains_key(key) { "is empty" } else { "is missing" };
-            return Err(Finding::new(FindingReason::SecretKeyMissing, format!("the key {key} of the Secret {what}")));
-        }
+        let value = self.bytes(key)?;
         let malformed =
             |what: &str| Finding::new(FindingReason::SecretKeyMalformed, format!("the key {key} of the Secret {what}"));
         let text = std::str::from_utf8(value).map_err(|_| malformed("is not UTF-8"))?;

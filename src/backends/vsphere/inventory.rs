@@ -1,16 +1,14 @@
 //! Failure domains out of the inventory: one per (datacenter, cluster). Pure, and blind to the order of the answer.
 use super::properties::Object;
 use crate::backends::Inventory;
+use crate::backends::label::{name, shown};
 use crate::k8s::crd::FailureDomain;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many datastores and networks of a domain the API takes.
 const MOST_NAMES: usize = 64;
 /// How deep folders may nest before it must be a loop.
 const MOST_FOLDERS: usize = 64;
-/// The longest name of a domain: it should fit a label value.
-const NAME: usize = 63;
 
 /// The failure domains, and what is wrong with them.
 pub(super) fn domains(objects: Vec<Object>) -> Inventory {
@@ -73,32 +71,6 @@ fn names(ids: &[String], by_id: &BTreeMap<&str, &Object>) -> Vec<String> {
     names.collect::<BTreeSet<_>>().into_iter().take(MOST_NAMES).collect()
 }
 
-/// A name as the status shows it: one line, of a length the API takes.
-fn shown(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(200).collect()
-}
-
-/// A DNS label out of names; with a suffix where the names alone are not enough.
-fn name(parts: &[&str], apart: Option<&str>) -> String {
-    let mut label = String::new();
-    for c in parts.join("-").to_ascii_lowercase().chars() {
-        if c.is_ascii_alphanumeric() {
-            label.push(c);
-        } else if !label.is_empty() && !label.ends_with('-') {
-            label.push('-');
-        }
-    }
-    // What is lost (other scripts, length) must not make two names one.
-    let readable = parts.iter().all(|p| p.chars().any(|c| c.is_ascii_alphanumeric()));
-    if label.len() > NAME || !readable || apart.is_some() {
-        let digest = Sha256::digest(format!("{}/{}", parts.join("/"), apart.unwrap_or_default()));
-        let hash = data_encoding::BASE32_NOPAD.encode(&digest).to_ascii_lowercase();
-        label.truncate(NAME - 7);
-        label = format!("{}-{}", label.trim_end_matches('-'), &hash[..6]);
-    }
-    label.trim_matches('-').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,15 +127,5 @@ mod tests {
         let mut objects = lab();
         objects[1].parent = "group-h4".into();
         assert_eq!(domains(objects).domains, []);
-    }
-
-    #[test]
-    fn names_are_labels() {
-        proptest::proptest!(|(a in ".{1,90}", b in ".{1,90}")| {
-            let name = name(&[&a, &b], None);
-            assert!(!name.is_empty() && name.len() <= 63, "{name}");
-            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
-            assert!(!name.starts_with('-') && !name.ends_with('-'), "{name}");
-        });
     }
 }

@@ -81,7 +81,7 @@ impl Vsphere {
             }
             Err(error) => return Err(refused_look(error)),
         }
-        Ok(Probe { untested: service.untested(), info: service.about })
+        Ok(Probe { untested: service.untested(), info: service.about, about: None })
     }
 
     async fn ping(&mut self) -> Result<(), CallError> {

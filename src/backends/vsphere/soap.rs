@@ -1,6 +1,7 @@
 //! SOAP calls: envelope, cookie, limits, faults. Own code: the one published client takes minutes to build and megabytes
 //! of binary, for the handful of methods needed here.
 use super::xml::{self, Element};
+use crate::backends::label::shown;
 use crate::backends::{Meter, Target, http};
 use crate::k8s::crd::{Finding, FindingReason as Reason};
 use quick_xml::escape::escape;
@@ -81,7 +82,7 @@ impl Soap {
             request = request.header(COOKIE, cookie.clone());
         }
         let answer = request.send().await.map_err(|e| http::failure(&e))?;
-        if let Some(finding) = http::status(&answer) {
+        if let Some(finding) = http::status(&answer, &[200, 500]) {
             return Err(finding.into());
         }
         if let Some(cookie) = session_cookie(answer.headers()) {
@@ -126,15 +127,10 @@ fn fault(element: &Element) -> Fault {
     let detail = element.child("detail").and_then(|d| d.children.first());
     let kind = detail.map(|d| if d.kind.is_empty() { d.name.trim_end_matches("Fault") } else { &d.kind });
     Fault {
-        kind: short(kind.unwrap_or_default()),
-        text: short(element.text_of("faultstring")),
-        privilege: short(detail.map_or("", |d| d.text_of("privilegeId"))),
+        kind: shown(kind.unwrap_or_default()),
+        text: shown(element.text_of("faultstring")),
+        privilege: shown(detail.map_or("", |d| d.text_of("privilegeId"))),
     }
-}
-
-/// What a server says goes into conditions and logs: one line, not without end.
-fn short(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
 impl From<Finding> for CallError {

@@ -66,8 +66,8 @@ fn known_scheme() -> String {
 /// The Secret with the credentials.
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub struct CredentialsRef {
-    /// The name of the Secret. Its keys: `username` and `password`; for libvirt over TLS `tls.crt` and `tls.key`; for
-    /// proxmox `username` and `password`, or `username` and `tokenValue`.
+    /// The name of the Secret. Its keys for vsphere: `username` and `password`; for libvirt over TLS: `tls.crt` and
+    /// `tls.key`; for proxmox: `username` (`user@realm!tokenid`) and `tokenValue`.
     #[schemars(length(min = 1, max = 253), regex(pattern = schema::DNS_SUBDOMAIN))]
     pub name: String,
 }

@@ -92,12 +92,12 @@ findings! {
     SecretNotFound, CredentialsValid, False, Regularly, "The Secret of `spec.connection.credentialsRef` does not exist.", "Create it, or correct the name.";
     SecretUnreadable, CredentialsValid, False, Regularly, "The API server did not hand out the Secret.", "See the message; if it is a refusal, the Role of this Provider is missing or foreign.";
     SecretKeyMissing, CredentialsValid, False, Regularly, "The Secret lacks a key that the backend needs, or the key is empty.", "Add the key that the message names.";
-    SecretKeyMalformed, CredentialsValid, False, Regularly, "A value of the Secret cannot be used: it is not UTF-8, or has a control character in it, such as the newline that `echo` adds.", "Write it again, with `printf %s` or `kubectl create secret --from-literal`.";
+    SecretKeyMalformed, CredentialsValid, False, Regularly, "A value of the Secret cannot be used: it is not of the form the backend needs, or has a control character in it, such as the newline that `echo` adds.", "Write it again as the message says, with `printf %s` or `kubectl create secret`.";
     CertificateVerified, TLSVerified, True, Regularly, "The backend's certificate is good.", "";
     VerificationSkipped, TLSVerified, False, Regularly, "The backend's certificate is not checked: `insecureSkipTLSVerify` is set.", "Give a `caBundle` and unset it.";
     NotEncrypted, TLSVerified, False, Regularly, "The endpoint is not encrypted: anyone on the way can read the credentials.", "Use the encrypted scheme of the backend.";
     CABundleNotFound, TLSVerified, False, Regularly, "The object or the key that `caBundle` names does not exist.", "Create it, or correct the reference.";
-    CABundleInvalid, TLSVerified, False, Regularly, "The `caBundle` holds no certificate in PEM.", "Put the certificate of the authority there, in PEM.";
+    CABundleInvalid, TLSVerified, False, Regularly, "The `caBundle` holds no certificate in PEM that can be trusted now.", "Put the certificate of the authority there, in PEM.";
     CertificateUntrusted, TLSVerified, False, Soon, "No trusted authority has signed the backend's certificate.", "Give the authority's certificate as `caBundle`.";
     CertificateExpired, TLSVerified, False, Soon, "The backend's certificate, or one above it, is out of its dates.", "Renew it, or set the clock right.";
     CertificateNameMismatch, TLSVerified, False, Soon, "The backend's certificate is for another name than the endpoint's.", "Use a name that the certificate has.";
@@ -105,7 +105,7 @@ findings! {
     BackendReached, Reachable, True, Regularly, "The backend answers.", "";
     VersionUntested, Reachable, True, Regularly, "The backend answers, and its version is outside of what banlieue was tested with.", "Nothing, unless something misbehaves; then say so in the report.";
     EndpointInvalid, Reachable, False, Regularly, "The endpoint cannot be used by this backend.", "Correct `spec.connection.endpoint`.";
-    BackendNotImplemented, Reachable, False, Regularly, "This build has no client for the backend yet.", "Use a build that has it.";
+    BackendNotImplemented, Reachable, False, Regularly, "This build has no client for the backend.", "Use a build that has it.";
     NameNotResolved, Reachable, False, Soon, "The name of the endpoint has no address.", "Correct the endpoint, or the name service.";
     ConnectionRefused, Reachable, False, Soon, "Nothing listens at the endpoint.", "Check address, port and firewall.";
     ConnectionFailed, Reachable, False, Soon, "The connection could not be made, or broke off.", "Check route, port and firewall.";
@@ -118,6 +118,8 @@ findings! {
     LoggedIn, Authenticated, True, Regularly, "The backend let us in.", "";
     CredentialsRefused, Authenticated, False, Sparingly, "The backend refused the user or the password.", "Correct the Secret; it is used within 40 seconds.";
     LoginNotPermitted, Authenticated, False, Sparingly, "The backend knows the user and does not let it log in or look.", "Give the user the right that the message names.";
+    ClientCertificateRefused, Authenticated, False, Regularly, "The backend does not accept the client certificate of the Secret.", "Have it signed by the authority that the backend trusts; the backend's log says what it misses.";
+    LoginMethodUnsupported, Authenticated, False, Regularly, "The backend asks for a way to log in that banlieue does not have.", "Let it accept what the message names.";
     LoginFailed, Authenticated, False, Soon, "The backend failed at the login for a cause of its own; the message has it.", "Look at the backend's log.";
     FailureDomainsFound, FailureDomainsDiscovered, True, Regularly, "The inventory was read.", "";
     NoFailureDomains, FailureDomainsDiscovered, False, Regularly, "The backend shows nothing that could be a failure domain.", "Give the user the right to see the inventory, or make a cluster.";
