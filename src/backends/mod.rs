@@ -5,9 +5,13 @@
     allow(dead_code, reason = "what only a backend that is left out needs")
 )]
 mod cause;
+#[cfg(test)]
+mod fixture;
 mod http;
 mod keeper;
 mod label;
+#[cfg(feature = "libvirt")]
+pub mod libvirt;
 mod meter;
 mod target;
 mod tls;
@@ -60,6 +64,8 @@ pub fn connect(backend: Backend, target: &Target, meter: &Meter) -> Result<Box<d
     match backend {
         #[cfg(feature = "vsphere")]
         Backend::Vsphere => Ok(Box::new(vsphere::Vsphere::connect(target, meter)?)),
+        #[cfg(feature = "libvirt")]
+        Backend::Libvirt => Ok(Box::new(libvirt::Libvirt::connect(target, meter)?)),
         #[allow(unreachable_patterns, reason = "a build may leave some out")]
         missing => {
             let _ = (target, meter);
