@@ -13,6 +13,8 @@ mod label;
 #[cfg(feature = "libvirt")]
 pub mod libvirt;
 mod meter;
+#[cfg(feature = "proxmox")]
+pub mod proxmox;
 mod target;
 mod tls;
 #[cfg(feature = "vsphere")]
@@ -66,6 +68,8 @@ pub fn connect(backend: Backend, target: &Target, meter: &Meter) -> Result<Box<d
         Backend::Vsphere => Ok(Box::new(vsphere::Vsphere::connect(target, meter)?)),
         #[cfg(feature = "libvirt")]
         Backend::Libvirt => Ok(Box::new(libvirt::Libvirt::connect(target, meter)?)),
+        #[cfg(feature = "proxmox")]
+        Backend::Proxmox => Ok(Box::new(proxmox::Proxmox::connect(target, meter)?)),
         #[allow(unreachable_patterns, reason = "a build may leave some out")]
         missing => {
             let _ = (target, meter);
