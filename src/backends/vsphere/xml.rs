@@ -5,6 +5,8 @@ use quick_xml::events::{BytesStart, Event};
 
 /// No good answer nests deeper.
 const DEPTH: usize = 64;
+/// No good answer has more elements; so many take some 40 MB.
+const ELEMENTS: usize = 300_000;
 
 /// An element: its local name, its `type` attribute, its text and its children.
 #[derive(Debug, Default, PartialEq)]
@@ -39,15 +41,23 @@ pub(super) fn parse(text: &str) -> Result<Element, &'static str> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<Element> = Vec::new();
     let mut root = None;
+    let mut elements = 0;
     loop {
         let closed = match reader.read_event().map_err(|_| BROKEN)? {
             Event::DocType(_) => return Err("the answer has a DOCTYPE, which is refused"),
             Event::Start(_) if open.len() == DEPTH => return Err("the answer nests too deep"),
+            Event::Start(_) | Event::Empty(_) if elements == ELEMENTS => {
+                return Err("the answer has more elements than any good one");
+            }
             Event::Start(start) => {
+                elements += 1;
                 open.push(element(&start)?);
                 None
             }
-            Event::Empty(start) => Some(element(&start)?),
+            Event::Empty(start) => {
+                elements += 1;
+                Some(element(&start)?)
+            }
             Event::End(_) => Some(open.pop().ok_or(BROKEN)?),
             Event::Text(text) => push(&mut open, &text.xml10_content()),
             Event::CData(text) => push(&mut open, &text.xml10_content()),
@@ -115,6 +125,7 @@ mod tests {
     #[case::doctype("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>")]
     #[case::unknown_entity("<a>&boom;</a>")]
     #[case::deep(&"<a>".repeat(100_000))]
+    #[case::many(&format!("<a>{}</a>", "<b/>".repeat(ELEMENTS)))]
     fn refuses(#[case] text: &str) {
         parse(text).unwrap_err();
     }

@@ -62,6 +62,20 @@ async fn an_answer_without_end() {
     assert_eq!(meets(&endpoint).await.0, Reason::AnswerTooLarge);
 }
 
+/// Two gigabytes that are only promised: nothing of them is read.
+#[tokio::test]
+async fn an_answer_of_two_gigabytes() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}/sdk", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await;
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2147483648\r\n\r\n").await;
+        std::future::pending::<()>().await;
+    });
+    assert_eq!(meets(&endpoint).await.0, Reason::AnswerTooLarge);
+}
+
 /// Closes early, or speaks something else than TLS.
 #[rstest]
 #[case::closes_early("http", b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n<a>", Reason::ConnectionFailed)]
@@ -84,6 +98,7 @@ async fn a_connection(#[case] scheme: &str, #[case] sends: &'static [u8], #[case
 #[rstest]
 #[case::nobody("https://127.0.0.1:1/sdk", Reason::ConnectionRefused)]
 #[case::no_name("https://vcenter.invalid/sdk", Reason::NameNotResolved)]
+#[case::version_six("https://[::1]:1/sdk", Reason::ConnectionRefused)]
 #[case::no_url("vcenter", Reason::EndpointInvalid)]
 #[case::scheme("qemu+tls://host/system", Reason::EndpointInvalid)]
 #[case::password("https://user:hunter2@127.0.0.1/sdk", Reason::EndpointInvalid)]

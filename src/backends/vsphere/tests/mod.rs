@@ -1,6 +1,6 @@
-//! The client against hostile answers, and against the real simulator where `BANLIEUE_VCSIM` names its program.
+//! The client against hostile answers; the live suites have the real simulator.
 mod hostile;
-mod simulator;
+mod inventory;
 
 use crate::backends::{Credentials, Keeper, Meter, Target};
 use crate::k8s::crd::Backend;
