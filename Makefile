@@ -53,7 +53,7 @@ live: tools ## Tests on real clusters, which they start and stop themselves (roo
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%)
 # The longest first. Each line says whose it is.
-SUITES := main_job lifecycle cluster_lifecycle
+SUITES := main_job lifecycle cluster_lifecycle backends
 live-%:
 	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
 test-long: ## Every observation and interleaving, the live tests on the oldest supported Kubernetes line, every kill, ten minutes at rest

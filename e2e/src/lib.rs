@@ -30,6 +30,7 @@ pub mod init;
 pub mod kind;
 pub mod launch;
 pub mod leftovers;
+pub mod libvirt;
 pub mod logs;
 pub mod network;
 pub mod node;

@@ -49,6 +49,15 @@ pub fn can_install() -> bool {
 
 /// Installs what is missing.
 pub fn ensure(cache: &Cache, progress: Progress) -> Result<()> {
+    ensure_all(cache, progress, missing)
+}
+
+/// Installs a package where its program is missing: for what only a suite needs, and no cluster.
+pub fn ensure_program(cache: &Cache, progress: Progress, program: &str, package: &'static str) -> Result<()> {
+    ensure_all(cache, progress, || if has_program(program) { vec![] } else { vec![package] })
+}
+
+fn ensure_all(cache: &Cache, progress: Progress, missing: impl Fn() -> Vec<&'static str>) -> Result<()> {
     if missing().is_empty() {
         return Ok(());
     }

@@ -67,7 +67,8 @@ impl Authority {
 
     fn issue(&self, file: &str, mut params: CertificateParams) -> Result<Pair> {
         params.is_ca = IsCa::ExplicitNoCa;
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        // libvirtd does not start with a certificate that lacks the second one.
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;

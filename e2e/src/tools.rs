@@ -43,11 +43,10 @@ impl Tools {
         let kubernetes = kubernetes_module(options)?.ensure(cache, progress)?;
         let etcd = Module::new("etcd", &["go.etcd.io/etcd/server/v3"]).ensure(cache, progress)?;
         let pause = Module::new("pause", &["."]).ensure(cache, progress)?.join("pause");
-        let simulator = Module::new("vcsim", &["."]);
         let vcsim = if !options.vcsim {
             None
-        } else if simulator.folder.join("main.go").is_file() {
-            Some(simulator.ensure(cache, progress)?.join("vcsim"))
+        } else if Module::new("vcsim", &["."]).folder.join("main.go").is_file() {
+            Some(simulator(cache, progress)?)
         } else {
             progress.say("vcsim: no main.go in e2e/tools/vcsim, so there is no simulator in this cluster");
             None
@@ -71,6 +70,11 @@ impl Tools {
     pub fn key(&self) -> String {
         format!("{} {} {:?}", self.program("kube-apiserver"), self.program("etcd"), self.vcsim)
     }
+}
+
+/// The vCenter simulator alone, for what needs no cluster.
+pub fn simulator(cache: &Cache, progress: Progress) -> Result<PathBuf> {
+    Ok(Module::new("vcsim", &["."]).ensure(cache, progress)?.join("vcsim"))
 }
 
 fn kubernetes_module(options: &Options) -> Result<Module> {
