@@ -1,6 +1,7 @@
 //! The command line: one file per verb.
 pub mod access;
 pub mod bootstrap;
+pub mod conditions;
 pub mod controller;
 pub mod crds;
 pub mod election;
@@ -33,6 +34,8 @@ pub enum Command {
     /// Install banlieue in a cluster, or print what would be installed.
     #[command(subcommand)]
     Bootstrap(bootstrap::Command),
+    /// Print the conditions of a Provider, their reasons, what each means and what to do.
+    Conditions(conditions::Args),
     /// Print the CustomResourceDefinitions.
     Crds,
     /// Run the operator: one workload per Provider.
@@ -72,6 +75,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             logging::quietly()?;
             bootstrap::run(command).await
         }
+        Command::Conditions(args) => conditions::run(&args),
         Command::Crds => crds::run(),
         Command::Operator(role) => {
             role.logging.start()?;

@@ -1,0 +1,65 @@
+//! `banlieue conditions`: the conditions of a Provider, their reasons, what each means and what to do.
+use crate::k8s::crd::FindingReason;
+use clap::ValueEnum;
+use std::io::Write;
+
+/// Its flags.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+}
+
+/// How to print the conditions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Format {
+    /// A table for people
+    Table,
+    /// The page of the docs
+    Markdown,
+}
+
+/// Prints it. Needs no cluster.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let text = match args.format {
+        Format::Table => table(),
+        Format::Markdown => page(),
+    };
+    Ok(std::io::stdout().write_all(text.as_bytes())?)
+}
+
+fn table() -> String {
+    let line = |condition: &str, status: &str, reason: &str, means: &str| {
+        format!("{condition:<26}{status:<9}{reason:<26}{means}\n")
+    };
+    let mut text = line("CONDITION", "STATUS", "REASON", "MEANS / WHAT TO DO");
+    for reason in FindingReason::ALL {
+        text += &line(reason.aspect().as_str(), &status(*reason), reason.as_str(), reason.means());
+        if !reason.remedy().is_empty() {
+            text += &line("", "", "", &format!("→ {}", reason.remedy()));
+        }
+    }
+    text
+}
+
+/// The page of the docs.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Conditions and reasons\n\n\
+         <!-- Generated: `banlieue conditions --format markdown`. A test fails when it is stale. -->\n\n\
+         The pod of a Provider writes `status.conditions`: what the backend said. Each reason belongs to one condition; `Ready` repeats the\n\
+         one that keeps it from being True, and what was not looked at because of it is Unknown with `NotChecked`.\n\n\
+         | condition | status | reason | what it means | what to do |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for reason in FindingReason::ALL {
+        let (condition, name) = (reason.aspect().as_str(), reason.as_str());
+        let remedy = if reason.remedy().is_empty() { "Nothing." } else { reason.remedy() };
+        page += &format!("| {condition} | {} | {name} | {} | {remedy} |\n", status(*reason), reason.means());
+    }
+    page
+}
+
+fn status(reason: FindingReason) -> String {
+    format!("{:?}", reason.status())
+}
