@@ -5,6 +5,14 @@ use banlieue::k8s::crd::Backend;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::audit::{Entry, Log, ObjectRef};
 use std::collections::{HashMap, HashSet};
+use tokio::sync::OnceCell;
+
+/// All that was asked of the API server. It is long, and read once.
+async fn record(stage: &Stage) -> Result<&'static [Entry]> {
+    static RECORD: OnceCell<Vec<Entry>> = OnceCell::const_new();
+    let read = async || Log::whole(stage.cluster.audit_log_path()).entries();
+    Ok(RECORD.get_or_try_init(read).await?)
+}
 
 /// No write of the operator was without effect: each was answered with a resourceVersion that no write had before. A plan
 /// made from a cache behind our own last write would repeat that write. (The release of the last finalizer ends the object,
@@ -12,11 +20,11 @@ use std::collections::{HashMap, HashSet};
 pub(crate) async fn no_write_was_without_effect(stage: &Stage) -> Result<()> {
     let mut known = HashSet::new();
     let (mut ours, mut idle) = (0, Vec::new());
-    for entry in Log::whole(stage.cluster.audit_log_path()).entries()? {
+    for entry in record(stage).await? {
         let meta = entry.response_object.as_ref().map(|o| &o.metadata);
         let version = meta.and_then(|m| m.uid.clone().zip(m.resource_version.clone()));
         let Some(version) =
-            version.filter(|_| entry.writes() && entry.verb != "delete" && !releases_the_last_finalizer(&entry))
+            version.filter(|_| entry.writes() && entry.verb != "delete" && !releases_the_last_finalizer(entry))
         else {
             continue;
         };
@@ -36,10 +44,10 @@ pub(crate) async fn no_write_was_without_effect(stage: &Stage) -> Result<()> {
 
 /// Once its finalizer is off a Provider that nobody else holds, the operator asks and writes nothing more about it.
 pub(crate) async fn nothing_follows_the_release_of_a_finalizer(stage: &Stage) -> Result<()> {
-    let entries = Log::whole(stage.cluster.audit_log_path()).entries()?;
+    let entries = record(stage).await?;
     let mut released: HashMap<Address, &Entry> = HashMap::new();
     let (mut releases, mut late) = (0, Vec::new());
-    for entry in &entries {
+    for entry in entries {
         let Some(at) = entry.object_ref.as_ref() else { continue };
         if at.resource == "providers" && entry.verb == "create" {
             // one that is made again is another one; the name of a new object may be in the answer alone
@@ -64,6 +72,39 @@ pub(crate) async fn nothing_follows_the_release_of_a_finalizer(stage: &Stage) ->
     }
     println!("figure: {releases} Providers let go");
     ensure!(late.is_empty(), "after the release of the finalizer:\n{}", late.join("\n"));
+    Ok(())
+}
+
+/// The operator asked for no Secret, and for nothing that it may not do.
+pub(crate) async fn nothing_was_asked_for_in_vain(stage: &Stage) -> Result<()> {
+    let entries = record(stage).await?;
+    let wrong = |e: &&Entry| e.user.username == OPERATOR && (e.resource() == "secrets" || e.forbidden());
+    let lines: Vec<_> = entries.iter().filter(wrong).map(Entry::line).collect();
+    ensure!(lines.is_empty(), "asked for a Secret, or without the right:\n{}", lines.join("\n"));
+    Ok(())
+}
+
+/// What fails is not asked for again and again: in the long run no more than one request a second for one object.
+pub(crate) async fn no_failure_became_a_hot_loop(stage: &Stage) -> Result<()> {
+    const RUN: usize = 12;
+    let entries = record(stage).await?;
+    let mut failed: HashMap<(&str, &str), Vec<&Entry>> = HashMap::new();
+    for entry in entries.iter().filter(|e| e.user.username == OPERATOR && e.code() >= 400) {
+        let path = entry.uri.split('?').next().unwrap_or_default();
+        failed.entry((&entry.verb, path)).or_default().push(entry);
+    }
+    let most = failed.iter().max_by_key(|(_, all)| all.len());
+    println!("figure: most failures of one request: {:?}", most.map(|(what, all)| (what, all.len())));
+    for all in failed.values() {
+        for run in all.windows(RUN) {
+            let span = run[RUN - 1].request_received_timestamp - run[0].request_received_timestamp;
+            ensure!(
+                span.num_seconds() + 2 >= RUN as i64,
+                "{RUN} failures in {span}, the last: {}",
+                run[RUN - 1].line()
+            );
+        }
+    }
     Ok(())
 }
 

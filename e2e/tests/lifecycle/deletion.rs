@@ -1,12 +1,14 @@
 //! Deletion: whatever state a Provider is in, it goes and nothing of it is left.
 use crate::five::{Five, SOON};
 use crate::place::{Place, message, namespace, workload};
+use crate::pod::Pod;
 use crate::stage::Stage;
 use crate::until::until;
 use crate::writes::what;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Part, Phase, Reason, WorkloadStatus};
 use banlieue::k8s::crd::Backend;
+use banlieue_e2e::audit::{Entry, Log};
 use banlieue_e2e::watch;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
@@ -139,6 +141,32 @@ pub(crate) async fn delete_and_create_at_once(stage: &Stage) -> Result<()> {
     ensure!(five.uids().await? == after, "an object of the new one was made anew");
     let deletes: Vec<_> = writes.entries()?.into_iter().filter(|e| e.verb == "delete").map(|e| e.line()).collect();
     ensure!(deletes.is_empty(), "deleted after the new one was there: {deletes:?}");
+    Ok(())
+}
+
+/// Pods of a Provider that outlive it say nothing of a new one of its name: the token of one died with its account, another
+/// has a good token, and both know the old uid.
+pub(crate) async fn an_old_pod_never_writes_to_the_new_provider(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "delete-pod").await?;
+    let old = place.registered("p").await?.uid().context("no uid")?;
+    let account = place.five("p").at(Part::ServiceAccount).name.clone();
+    let start = async || Pod::start(stage, &format!("{}/{account}", place.name), &place.name, "p", &old).await;
+    let _dead = start().await?;
+    Pod::is_heard(&place, "p").await?;
+    place.remove("p").await?;
+    let log = Log::from_now(stage.cluster.audit_log_path())?;
+    let new = place.registered("p").await?;
+    ensure!(new.uid().as_ref() != Some(&old));
+    let alive = start().await?;
+    alive.says("another one than this pod was made for").await?;
+    let user = format!("system:serviceaccount:{}:{account}", place.name);
+    let entries = log.entries()?;
+    // a Lease that one holds says nothing of the Provider
+    let about = entries.iter().filter(|e| e.user.username == user && e.resource() == "providers");
+    let (writes, reads): (Vec<_>, Vec<_>) = about.partition(|e| e.writes());
+    ensure!(!reads.is_empty(), "the log does not show the pod");
+    let lines: Vec<_> = writes.into_iter().map(Entry::line).collect();
+    ensure!(lines.is_empty(), "a pod of the old Provider wrote:\n{}", lines.join("\n"));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Drift: what somebody else deletes or edits comes back, and what others add stays.
 use crate::five::{Five, SOON};
 use crate::place::{Place, namespace};
+use crate::pod::Pod;
 use crate::stage::Stage;
 use crate::until::until;
 use anyhow::{Context, Result, ensure};
@@ -54,6 +55,23 @@ async fn each_comes_back(place: &Place<'_>, provider: &Provider, five: &Five) ->
         }
     }
     five.stamped(provider).await
+}
+
+/// The account is deleted and comes back: a pod under a token of the new one may say again what it finds.
+pub(crate) async fn a_pod_speaks_again_once_its_account_is_back(stage: &Stage) -> Result<()> {
+    let place = Place::new(stage, "drift-account").await?;
+    let provider = place.registered("p").await?;
+    let (five, uid) = (place.five("p"), provider.uid().unwrap_or_default());
+    let before = five.get(Part::ServiceAccount).await?.uid();
+    five.delete(Part::ServiceAccount).await?;
+    until("the account is back", SOON, async || {
+        let found = five.stands(Part::ServiceAccount, &uid).await?.filter(|o| o.uid() != before);
+        Ok(found.context("it is missing").map_err(|e| e.to_string()))
+    })
+    .await?;
+    let account = format!("{}/{}", place.name, five.at(Part::ServiceAccount).name);
+    let _pod = Pod::start(stage, &account, &place.name, "p", &uid).await?;
+    Pod::is_heard(&place, "p").await
 }
 
 /// What is edited by hand, and where it shows. The Deployment's image is filled in where its containers are known.

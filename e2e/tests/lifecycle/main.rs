@@ -24,6 +24,7 @@ mod named;
 mod operator;
 mod pause;
 mod place;
+mod pod;
 mod pods;
 mod refusal;
 mod rest;
@@ -52,6 +53,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         foreign::an_object_of_our_name_stays_untouched,
         foreign::a_provider_in_conflict_can_be_deleted,
         drift::a_scaled_deployment_stays_scaled,
+        drift::a_pod_speaks_again_once_its_account_is_back,
         deletion::while_paused,
         deletion::background_foreground_and_orphan,
         deletion::nothing_is_sent_to_what_is_gone,
@@ -59,6 +61,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         deletion::delete_and_create_at_once,
         deletion::the_namespace_goes,
         deletion::what_is_left_is_named,
+        deletion::an_old_pod_never_writes_to_the_new_provider,
         deletion::wherever_the_class_points_by_then,
         canary::one_of_three,
         canary::twenty_providers_follow_an_edit,
@@ -120,6 +123,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         fleet::three_hundred_come_and_go,
         restore::an_older_etcd,
         sweep::a_404_that_names_nobody_stops_it,
+        refusal::an_admission_policy_denies_for_two_minutes,
     ));
     all
 }
@@ -133,5 +137,7 @@ fn afterwards(lab: &Arc<Lab>) -> Vec<Trial> {
     tests!(lab, Beside:
         aftermath::no_write_was_without_effect,
         aftermath::nothing_follows_the_release_of_a_finalizer,
+        aftermath::nothing_was_asked_for_in_vain,
+        aftermath::no_failure_became_a_hot_loop,
     )
 }

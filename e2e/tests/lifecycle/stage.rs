@@ -26,7 +26,8 @@ pub(crate) struct Stage {
     pub(crate) operator: Mutex<Option<Operator>>,
     /// The kubeconfig of the operator's account.
     pub(crate) kubeconfig: PathBuf,
-    program: PathBuf,
+    /// The product's program.
+    pub(crate) program: PathBuf,
 }
 
 impl Stage {

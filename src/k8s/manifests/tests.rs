@@ -30,14 +30,37 @@ fn built(provider: &Provider, class: &ProviderClass) -> Vec<super::Manifest> {
     five(&Workload { provider, class, install_namespace: "banlieue-system", account_uid: Some("u") }).expect("builds")
 }
 
-/// What Kubernetes lets a Provider be called, dots and 253 characters included.
+/// What Kubernetes lets a Provider be called, dots and 253 characters included; and what looks like a name that we make.
 fn provider_name() -> impl Strategy<Value = String> {
     let label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
-    proptest::collection::vec(label, 1..5).prop_map(|parts| {
-        let mut name = parts.join(".");
+    let odd = prop_oneof![
+        4 => Just(String::new()),
+        1 => "(vsphere|proxmox|libvirt)-",
+        1 => "[a-z2-7]{13}-(vsphere|proxmox|libvirt)-",
+        1 => "a{20,21}[.-]",
+    ];
+    (odd, proptest::collection::vec(label, 1..5)).prop_map(|(odd, parts)| {
+        let mut name = odd + &parts.join(".");
         name.truncate(253);
         name.trim_end_matches(['.', '-']).to_owned()
     })
+}
+
+/// The values of every label and selector in a body.
+fn label_values(body: &Value) -> Vec<String> {
+    let Some(fields) = body.as_object() else { return vec![] };
+    let of = |(key, value): (&String, &Value)| match (key.as_str(), value.as_object()) {
+        ("labels" | "matchLabels", Some(all)) => all.values().filter_map(|v| v.as_str().map(str::to_owned)).collect(),
+        _ => label_values(value),
+    };
+    fields.iter().flat_map(of).collect()
+}
+
+/// What the API server takes as a label's value.
+fn is_label_value(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let ends = |c: char| c.is_ascii_alphanumeric();
+    text.len() <= 63 && text.chars().all(inner) && text.starts_with(ends) && text.ends_with(ends)
 }
 
 fn is_label(text: &str) -> bool {
@@ -46,7 +69,7 @@ fn is_label(text: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn names_are_valid_and_labels_short(ns in "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", name in provider_name(), away in any::<bool>()) {
@@ -55,8 +78,8 @@ proptest! {
             for manifest in built(&provider(&ns, &name, Value::Null), &class) {
                 let given = &manifest.object.name;
                 prop_assert!(given.len() <= 63 && given.split('.').all(is_label), "{given}");
-                let labels = manifest.body["metadata"]["labels"].as_object().expect("labels").clone();
-                prop_assert!(labels.values().all(|v| v.as_str().is_some_and(|v| v.len() <= 63)), "{labels:?}");
+                let labels = label_values(&manifest.body);
+                prop_assert!(!labels.is_empty() && labels.iter().all(|v| is_label_value(v)), "{labels:?}");
             }
             prop_assert!(is_label(&names::lease(&ns, &name)));
         }
