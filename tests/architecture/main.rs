@@ -108,6 +108,13 @@ fn every_file_has_one_noun_and_fits_on_a_few_screens(#[case] folder: &str) {
 #[case::network("fsm/plan.rs", "fn f(_: std::net::IpAddr) {}", "the core has no std::net")]
 #[case::environment("fsm/plan.rs", "fn f() { std::env::var(\"A\"); }", "the core has no std::env")]
 #[case::borrowed_file("fsm/plan.rs", "#[path = \"../k8s/look.rs\"] mod look;", "a file is where its name says")]
+#[case::a_back_off_by_the_time_of_day("k8s/memory.rs", "use chrono::{DateTime, Utc};", "tells the time of day")]
+#[case::a_lease_by_the_time_of_day(
+    "k8s/lease/election.rs",
+    "fn f() { jiff::Timestamp::now(); }",
+    "tells the time of day"
+)]
+#[case::a_watch_by_the_time_of_day("k8s/vigil/mod.rs", "fn f(_: std::time::SystemTime) {}", "tells the time of day")]
 #[case::new_room("net/http.rs", "", "net is no module of the house")]
 fn a_planted_fault_is_found(#[case] name: &str, #[case] text: &str, #[case] words: &str) {
     let found = check(name, text);
@@ -131,6 +138,8 @@ fn a_planted_fault_is_found(#[case] name: &str, #[case] text: &str, #[case] word
 #[case::a_word_alone("effects/mod.rs", "fn f(kube: u8) -> u8 { kube }")]
 #[case::longer_words("effects/mod.rs", "use kubelet::x; fn f() { my_kube::g() }")]
 #[case::time_as_input("fsm/plan.rs", "use chrono::{DateTime, Utc}; use std::time::Duration;")]
+#[case::monotonic("k8s/memory.rs", "use std::time::{Duration, Instant};")]
+#[case::time_of_day_for_people("k8s/lease/elector.rs", "use k8s_openapi::jiff::Timestamp;")]
 #[case::super_star_in_tests("fsm/plan.rs", "mod tests { use super::*; }")]
 fn what_is_allowed_passes(#[case] name: &str, #[case] text: &str) {
     assert_eq!(check(name, text), Vec::new());

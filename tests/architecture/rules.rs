@@ -21,6 +21,18 @@ const NOT_IN_CORE: &[&str] =
 const NOT_IN_CORE_PARTS: &[&str] = &["Instant", "SystemTime", "Utc::now", "Local::now"];
 /// ... or as a word of the language.
 const NOT_IN_CORE_WORDS: &[&str] = &["async", "await"];
+/// Files and folders where delays, deadlines and Leases are kept: they count on the monotonic clock, which nobody sets ...
+const MONOTONIC: &[&str] = &[
+    "k8s/complaint.rs",
+    "k8s/lease/election.rs",
+    "k8s/lease/until.rs",
+    "k8s/memory.rs",
+    "k8s/refusal.rs",
+    "k8s/sweep.rs",
+    "k8s/vigil/",
+];
+/// ... so none of them names what tells the time of day.
+const TIME_OF_DAY: &[&str] = &["SystemTime", "DateTime", "Utc", "Local", "Timestamp"];
 /// File names that say nothing.
 const NO_NOUNS: &[&str] = &["util", "utils", "helper", "helpers", "misc"];
 /// How long a file may be.
@@ -56,7 +68,8 @@ pub(crate) fn check(file: &str, text: &str) -> Vec<Fault> {
     }
     for Named { line, path, own } in &names {
         let found = if *own { own_path(file, room, path) } else { foreign_path(room, path) };
-        faults.extend(found.into_iter().map(|what| fault(*line, what)));
+        let clock = || time_of_day(file, path);
+        faults.extend(found.or_else(clock).into_iter().map(|what| fault(*line, what)));
     }
     faults
 }
@@ -98,6 +111,13 @@ fn foreign_path(room: &str, path: &[String]) -> Option<String> {
         .or_else(|| NOT_IN_CORE_PARTS.iter().find(part))
         .or_else(|| NOT_IN_CORE_WORDS.iter().find(|w| whole == **w))
         .map(|what| format!("the core has no {what}"))
+}
+
+/// A clock that somebody may set.
+fn time_of_day(file: &str, path: &[String]) -> Option<String> {
+    let kept = MONOTONIC.iter().any(|m| file == *m || (m.ends_with('/') && file.starts_with(m)));
+    let named = TIME_OF_DAY.iter().find(|t| path.iter().any(|p| p == *t)).filter(|_| kept)?;
+    Some(format!("{named} tells the time of day, which jumps; what is kept here counts on Instant"))
 }
 
 fn starts_with(path: &str, prefix: &str) -> bool {

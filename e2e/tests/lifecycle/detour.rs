@@ -52,13 +52,24 @@ impl Detour {
         more: &[&str],
         plot: impl Fn(&Asked) -> Option<Fault> + Send + 'static,
     ) -> Result<Self> {
+        Self::of_role("operator", &std::fs::read_to_string(&stage.kubeconfig)?, stage, more, plot).await
+    }
+
+    /// The same, for another role under another identity.
+    pub(crate) async fn of_role(
+        role: &str,
+        identity: &str,
+        stage: &Stage,
+        more: &[&str],
+        plot: impl Fn(&Asked) -> Option<Fault> + Send + 'static,
+    ) -> Result<Self> {
         let held = watch::Sender::new(true);
         let faults = Arc::new(Faults { plot: Mutex::new(Box::new(plot)), asked: Mutex::default(), held });
         let proxy = Proxy::start(&stage.cluster, faults.clone()).await?;
         let holder = format!("detour-{}", fresh());
-        let kubeconfig = proxy.kubeconfig(&std::fs::read_to_string(&stage.kubeconfig)?)?;
+        let kubeconfig = proxy.kubeconfig(identity)?;
         let kubeconfig = stage.cluster.run_dir().write(&format!("{holder}.kubeconfig"), &kubeconfig)?;
-        let operator = stage.operator_by(&kubeconfig, &holder, more)?;
+        let operator = stage.role_by(role, &kubeconfig, &holder, more)?;
         Ok(Self { faults, operator, log: stage.cluster.run_dir().log(&holder), _proxy: proxy })
     }
 

@@ -19,7 +19,12 @@ const FAST: [&str; 3] =
 
 /// Who holds the operator's Lease.
 pub(crate) async fn holder(stage: &Stage) -> Result<Option<String>> {
-    Ok(lease(stage).await?.and_then(|lease| lease.spec?.holder_identity))
+    holder_of(stage, names::OPERATOR).await
+}
+
+/// Who holds the Lease of a role.
+pub(crate) async fn holder_of(stage: &Stage, role: &str) -> Result<Option<String>> {
+    Ok(leases(stage).get_opt(role).await?.and_then(|lease| lease.spec?.holder_identity))
 }
 
 async fn lease(stage: &Stage) -> Result<Option<Lease>> {

@@ -92,6 +92,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         rest::each_edge_takes_two_writes,
         rest::numbers_are_told_once_a_second,
         health::health_and_metrics_by_name,
+        faults::a_graceful_end_of_the_controller,
         health::a_watch_that_cannot_start,
         health::a_watch_that_stalls,
     );

@@ -60,7 +60,13 @@ impl Stage {
 
     /// A further operator by another way to the API server, with further arguments.
     pub(crate) fn operator_by(&self, kubeconfig: &Path, holder: &str, more: &[&str]) -> Result<Operator> {
-        Operator::start(&self.program, kubeconfig, holder, &self.cluster.run_dir().log(holder), more)
+        self.role_by("operator", kubeconfig, holder, more)
+    }
+
+    /// The process of a role.
+    pub(crate) fn role_by(&self, role: &str, kubeconfig: &Path, holder: &str, more: &[&str]) -> Result<Operator> {
+        let args: Vec<&str> = [role].into_iter().chain(more.iter().copied()).collect();
+        Operator::start(&self.program, kubeconfig, holder, &self.cluster.run_dir().log(holder), &args)
     }
 
     /// Starts the operator, and waits until it leads.

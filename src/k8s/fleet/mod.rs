@@ -3,11 +3,12 @@ mod sum;
 
 use super::cache::Cache;
 use super::crd::{Provider, ProviderClass};
-use super::failure::words;
 use super::health::Health;
-use super::lease::{Elector, Meta, REWOUND, Timing};
+use super::lease::{Elector, Meta, REWOUND, Timing, Until};
 use super::manifests::names;
+use super::refusal::bounded;
 use super::vigil::Vigil;
+use crate::fsm::Fault;
 use chrono::Utc;
 use futures::{FutureExt, TryStreamExt};
 use kube::api::{Api, Patch, PatchParams};
@@ -20,11 +21,13 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 
 /// Events within this time of each other lead to one look: a rollout of a thousand Providers is not a thousand writes.
 const GATHER: Duration = Duration::from_millis(500);
+/// How long a request in hand may take at the end.
+const GRACE: Duration = Duration::from_secs(3);
 /// After a write that failed.
 const AGAIN: Duration = Duration::from_secs(5);
 
@@ -73,12 +76,22 @@ pub async fn run(
     tracing::info!("caches are complete");
     let Candidate { namespace, holder, timing } = candidate;
     let elector = Elector::new(client, namespace, names::CONTROLLER, holder, *timing, Meta::default());
-    let leadership = elector.run(stop.clone());
+    let (done, ended) = oneshot::channel::<()>();
+    let leadership = elector.run(ended.map(drop));
     let (mut leads, mut rewound) = (leadership.watch(), std::pin::pin!(leadership.rewound()));
+    let (until, ends) = (leadership.until(), leadership.until());
+    let late = stop.clone().then(move |()| {
+        ends.resign();
+        tokio::time::sleep(GRACE)
+    });
+    let late = late.boxed().shared();
     let result = loop {
         let leader = *leads.borrow_and_update();
         gauge.set(leader.into());
-        let failed = leader && !fleet.report().await;
+        let failed = tokio::select! {
+            all = fleet.report(&until) => leader && !all,
+            () = late.clone() => break Ok(()),
+        };
         tokio::select! {
             () = stop.clone() => break Ok(()),
             words = &mut dead => break Err(anyhow::anyhow!(words)),
@@ -88,6 +101,7 @@ pub async fn run(
             () = tokio::time::sleep(AGAIN), if failed => {}
         }
     };
+    drop(done);
     leadership.released().await;
     result
 }
@@ -139,8 +153,9 @@ impl Fleet {
         }
     }
 
-    /// Writes the status of each class that differs from what it should be. Whether all that was due was written.
-    async fn report(&self) -> bool {
+    /// Writes the status of each class that differs from what it should be, as long as this replica leads. Whether all that
+    /// was due was written.
+    async fn report(&self, until: &Until) -> bool {
         let providers = self.providers.all();
         let mut of_class: HashMap<&str, Vec<&Provider>> = HashMap::new();
         for provider in &providers {
@@ -150,7 +165,7 @@ impl Fleet {
         for class in self.classes.all() {
             let mut members = of_class.remove(class.name_any().as_str()).unwrap_or_default();
             members.sort_by_key(|p| (p.namespace(), p.name_any()));
-            all &= self.report_class(&class, &members).await;
+            all &= until.leads() && self.report_class(&class, &members).await;
         }
         all
     }
@@ -170,16 +185,16 @@ impl Fleet {
         });
         let api: Api<ProviderClass> = Api::all(self.client.clone());
         let send = PatchParams::apply(names::MANAGER_CONTROLLER).force();
-        match api.patch_status(&name, &send, &Patch::Apply(&body)).await {
+        match bounded("report the fleet", api.patch_status(&name, &send, &Patch::Apply(&body))).await {
             Ok(mut answer) => {
                 answer.metadata.managed_fields = None;
                 self.classes.put(answer);
                 true
             }
             // the watch has not told yet what the API server knows; it will
-            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => true,
-            Err(error) => {
-                tracing::warn!(class = name, error = words(&error), "the status of a class was not written");
+            Err(refusal) if matches!(refusal.fault, Fault::NotFound | Fault::Conflict) => true,
+            Err(refusal) => {
+                tracing::warn!(class = name, error = refusal.words, "the status of a class was not written");
                 false
             }
         }

@@ -220,8 +220,7 @@ impl Elector {
 
 /// Up to a tenth less, so that candidates do not march in step.
 fn jittered(pause: Duration) -> Duration {
-    let nanos = u64::from(Timestamp::now().subsec_nanosecond().unsigned_abs());
-    pause.saturating_sub(pause.mul_f64((nanos % 1000) as f64 / 10_000.0))
+    pause.saturating_sub(pause.mul_f64(fastrand::f64() / 10.0))
 }
 
 #[derive(Debug, thiserror::Error)]
