@@ -14,7 +14,7 @@ use serde_json::json;
 use std::time::Instant;
 
 /// The set of options that replaces a killed leader within ten seconds (docs/operations.md).
-const FAST: [&str; 3] =
+pub(crate) const FAST: [&str; 3] =
     ["--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s"];
 
 /// Who holds the operator's Lease.
@@ -27,7 +27,8 @@ pub(crate) async fn holder_of(stage: &Stage, role: &str) -> Result<Option<String
     Ok(leases(stage).get_opt(role).await?.and_then(|lease| lease.spec?.holder_identity))
 }
 
-async fn lease(stage: &Stage) -> Result<Option<Lease>> {
+/// The operator's Lease, where it is there.
+pub(crate) async fn lease(stage: &Stage) -> Result<Option<Lease>> {
     Ok(leases(stage).get_opt(names::OPERATOR).await?)
 }
 

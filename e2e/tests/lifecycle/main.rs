@@ -8,6 +8,7 @@ mod aftermath;
 mod away;
 mod canary;
 mod class;
+mod clock;
 mod deletion;
 mod detour;
 mod drift;
@@ -109,6 +110,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         leadership::a_lease_that_a_hand_takes_away,
         leadership::a_lease_that_a_hand_gives_away,
         leadership::without_an_election,
+        clock::clocks_that_jump,
         faults::whatever_is_refused_is_tried_calmly,
         faults::an_api_server_that_hangs_ends_the_leader,
         faults::an_api_server_that_restarts,

@@ -18,11 +18,19 @@ pub(crate) struct Operator {
 
 impl Operator {
     /// Starts it as candidate `holder`, with further arguments; the first one is its role, `operator` or `controller`.
-    pub(crate) fn start(program: &Path, kubeconfig: &Path, holder: &str, log: &Path, args: &[&str]) -> Result<Self> {
+    pub(crate) fn start(
+        program: &Path,
+        env: &[(&str, &str)],
+        kubeconfig: &Path,
+        holder: &str,
+        log: &Path,
+        args: &[&str],
+    ) -> Result<Self> {
         let port = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0"))?.local_addr()?.port();
         let file = File::create(log)?;
         let mut command = Command::new(program);
         command.args(args).args(["--health-port", &port.to_string()]).arg("--kubeconfig").arg(kubeconfig);
+        command.envs(env.iter().copied());
         command.env("POD_UID", holder).env("POD_NAME", holder).env("NO_PROXY", "*");
         command.env("BANLIEUE_LOG", "info").env("BANLIEUE_LOG_FORMAT", "json");
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);

@@ -65,8 +65,20 @@ impl Stage {
 
     /// The process of a role.
     pub(crate) fn role_by(&self, role: &str, kubeconfig: &Path, holder: &str, more: &[&str]) -> Result<Operator> {
+        self.role_in(&[], role, kubeconfig, holder, more)
+    }
+
+    /// The process of a role, in an environment.
+    pub(crate) fn role_in(
+        &self,
+        env: &[(&str, &str)],
+        role: &str,
+        kubeconfig: &Path,
+        holder: &str,
+        more: &[&str],
+    ) -> Result<Operator> {
         let args: Vec<&str> = [role].into_iter().chain(more.iter().copied()).collect();
-        Operator::start(&self.program, kubeconfig, holder, &self.cluster.run_dir().log(holder), &args)
+        Operator::start(&self.program, env, kubeconfig, holder, &self.cluster.run_dir().log(holder), &args)
     }
 
     /// Starts the operator, and waits until it leads.
