@@ -9,6 +9,10 @@ BANLIEUE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/banlieue
 export BANLIEUE_CACHE
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
+CARGO_MUTANTS_VERSION := 27.1.0
+CARGO_MUTANTS := $(BANLIEUE_CACHE)/cargo-mutants-$(CARGO_MUTANTS_VERSION)/bin/cargo-mutants
+# Optimised, without the link-time optimisation that the product is made small with: for what is built here and runs long.
+QUICK := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL
 
 ##@ Two commands
 .PHONY: demo demo-down
@@ -31,7 +35,7 @@ stages = for stage in $(1); do \
 	done
 
 ##@ Parts of the test
-.PHONY: format tools clippy lint checks deny unit program live test-long
+.PHONY: format tools clippy lint checks deny unit program live test-long machine-long mutants
 format: ## Is the code formatted?
 	$(CARGO) fmt --all --check
 tools: ## Packages, Kubernetes, etcd and the simulator, where they are missing
@@ -53,18 +57,25 @@ live: tools ## Tests on real clusters, which they start and stop themselves (roo
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%)
 # The longest first. Each line says whose it is.
-SUITES := main_job lifecycle cluster_lifecycle backends
+SUITES := main_job lifecycle cluster_lifecycle api_server backends
 live-%:
 	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
-test-long: ## Every observation and interleaving, the live tests on the oldest supported Kubernetes line, every kill, ten minutes at rest
-	$(CARGO) test --package banlieue --locked --release --lib tests -- --ignored --nocapture
-	@K8S=1.34 $(MAKE) --no-print-directory live
+test-long: machine-long mutants ## All of it: every observation and interleaving, mutants, the long live forms on the oldest supported line (hours)
+	@K8S=1.34 BANLIEUE_LONG=1 $(MAKE) --no-print-directory live
 	$(CARGO) test --package banlieue-e2e --locked --test lifecycle --test main_job -- --ignored
+machine-long: ## Every observation, interleaving and kill point, counted, and what a step costs (minutes)
+	$(QUICK)=3 $(CARGO) test --package banlieue-machine --locked --release --lib -- --include-ignored --nocapture
+	$(QUICK)=3 $(CARGO) bench --package banlieue-machine --locked --bench step
+MUTANTS_OUT := target/mutants
+mutants: $(CARGO_MUTANTS) ## Changes the core and its hands, one by one: does a test notice? Ends with the counts (an hour)
+	@mkdir -p $(MUTANTS_OUT)
+	$(CARGO_MUTANTS) mutants --package banlieue-machine --jobs 1 --no-shuffle --output $(MUTANTS_OUT) $(MUTANTS)
 
-# No optimisation to speak of: it runs for a second, and builds in a third of the time.
+# No optimisation to speak of: they run for a second, or wait for others, and build in a third of the time.
 $(CARGO_DENY):
-	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
-	  $(CARGO) install --locked --root $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION) cargo-deny@$(CARGO_DENY_VERSION)
+	$(QUICK)=1 $(CARGO) install --locked --root $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION) cargo-deny@$(CARGO_DENY_VERSION)
+$(CARGO_MUTANTS):
+	$(QUICK)=1 $(CARGO) install --locked --root $(BANLIEUE_CACHE)/cargo-mutants-$(CARGO_MUTANTS_VERSION) cargo-mutants@$(CARGO_MUTANTS_VERSION)
 
 ##@ Build
 .PHONY: build fmt image size

@@ -44,7 +44,7 @@ fn table() -> String {
 }
 
 /// The page of the docs.
-pub fn page() -> String {
+fn page() -> String {
     let mut page = String::from(
         "# Conditions and reasons\n\n\
          <!-- Generated: `banlieue conditions --format markdown`. A test fails when it is stale. -->\n\n\
@@ -62,4 +62,13 @@ pub fn page() -> String {
 
 fn status(reason: FindingReason) -> String {
     format!("{:?}", reason.status())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_docs_are_not_stale() {
+        let fresh = "stale: run `banlieue conditions --format markdown > docs/conditions.md`";
+        assert!(super::page() == include_str!("../../docs/conditions.md"), "{fresh}");
+    }
 }

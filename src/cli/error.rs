@@ -1,7 +1,11 @@
 //! What a person sees of a failure, and the exit code.
 use std::process::ExitCode;
 
-/// The command line is to blame: exit code 2, as clap itself has it.
+/// The exit code of a command line that makes no sense (EX_USAGE of sysexits.h). Not clap's own 2, which `plan` answers
+/// where something would change: a script must not take a typing error for a difference (ADR-0019).
+pub const USAGE: u8 = 64;
+
+/// The command line is to blame: exit code [`USAGE`].
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Usage(pub String);
@@ -16,7 +20,14 @@ impl Usage {
 /// Prints one line on standard error, and says how to end.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("error: {}", line(error));
-    if error.is::<Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+    if error.is::<Usage>() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+}
+
+/// Prints what clap has to say, and how to end: help and version were asked for, the rest is an error.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    // nobody is left to tell where even that cannot be printed
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 
 /// The causes, outermost first, as one line; a cause that an outer one already tells is left out.

@@ -6,6 +6,7 @@ pub mod controller;
 pub mod crds;
 pub mod election;
 pub mod error;
+mod input;
 pub mod logging;
 pub mod operator;
 pub mod phases;
@@ -26,7 +27,8 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 it was done, 1 it failed, 2 it was asked for wrongly.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 it was done, 1 it failed, 64 it was asked for wrongly. 2 is `plan` alone: something would change.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]

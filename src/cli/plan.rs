@@ -2,25 +2,32 @@
 use super::access::Access;
 use super::bootstrap::print;
 use super::error::Usage;
+use super::input;
 use crate::fsm::{Effect, ObjectRef};
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Provider;
 use crate::k8s::manifests::names;
 use crate::k8s::predict::{self, Round};
-use anyhow::{Context, anyhow};
+use crate::k8s::strict;
+use anyhow::{Context, anyhow, bail};
 use chrono::{SubsecRound, Utc};
 use serde::Serialize;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Exit codes: 0 nothing would change, 2 something would, 1 it failed.")]
+#[command(
+    override_usage = "banlieue plan provider NAMESPACE/NAME [OPTIONS]\n       banlieue plan -f FILE [-f FILE]... [OPTIONS]",
+    after_help = "Exit codes: 0 nothing would change, 2 something would, 1 it failed, 64 it was asked for wrongly."
+)]
 pub struct Args {
-    /// `provider NAMESPACE/NAME`: the Provider in the cluster
+    /// The word `provider` and NAMESPACE/NAME: the Provider in the cluster
     #[arg(num_args = 2, value_names = ["provider", "NAMESPACE/NAME"], required_unless_present = "files")]
     pub target: Vec<String>,
-    /// Read Providers, classes and what is there from these files instead; no cluster is contacted
+    /// Read Providers, classes and what is there from this file instead, or from standard input where it is `-`; no
+    /// cluster is contacted
     #[arg(short, long = "file", value_name = "FILE", conflicts_with = "target")]
     pub files: Vec<PathBuf>,
     /// Where banlieue is installed
@@ -94,18 +101,36 @@ async fn live(args: &Args) -> anyhow::Result<Vec<Line>> {
 }
 
 fn offline(args: &Args) -> anyhow::Result<Vec<Line>> {
-    let mut objects = Vec::new();
+    let mut documents = Vec::new();
     for file in &args.files {
-        let name = || format!("cannot read {}", file.display());
-        let text = std::fs::read_to_string(file).with_context(name)?;
-        objects.extend(serde_saphyr::from_multiple(&text).with_context(name)?);
+        documents.extend(input::documents(file)?);
     }
-    let (caches, providers) = predict::from_files(objects).context("an object is not what its kind says")?;
+    let faults = |(file, object): &(String, Value)| {
+        let at = named(object);
+        strict::faults(object).into_iter().map(move |fault| format!("{file}: {at}: {fault}")).collect::<Vec<_>>()
+    };
+    let faults: Vec<String> = documents.iter().flat_map(faults).collect();
+    if let Some((last, others)) = faults.split_last() {
+        others.iter().for_each(|fault| eprintln!("error: {fault}"));
+        bail!("{last}");
+    }
+    let objects = documents.into_iter().map(|(file, object)| {
+        let at = named(&object);
+        serde_json::from_value(object).with_context(|| format!("{file}: {at}"))
+    });
+    let (caches, providers) = predict::from_files(objects.collect::<anyhow::Result<_>>()?)?;
     if providers.is_empty() {
         return Err(Usage::of("there is no Provider in the files").into());
     }
     let each = providers.into_iter().map(|provider| lines(&caches, args, provider));
     Ok(each.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// How a person finds an object in a file.
+fn named(object: &Value) -> String {
+    let meta = &object["metadata"];
+    let name = [&meta["namespace"], &meta["name"]].into_iter().filter_map(Value::as_str).collect::<Vec<_>>().join("/");
+    format!("{} {name}", object["kind"].as_str().unwrap_or("object")).trim_end().to_owned()
 }
 
 fn lines(caches: &crate::k8s::caches::Caches, args: &Args, provider: Provider) -> anyhow::Result<Vec<Line>> {

@@ -2,6 +2,9 @@
 //!
 //! The first failure of a workload or finalizer effect ends the walk; a failed Announce or ReportWorkload is returned
 //! and the walk goes on (design, sentence 4).
+#[cfg(test)]
+mod tests;
+
 use crate::fsm::{Doomed, Effect, Fault, Mode, Part, Plan, Transition, WorkloadStatus};
 use futures::future::join_all;
 use std::future::Future;

@@ -53,31 +53,33 @@ pub fn showing(reason: Reason) -> Observation {
 /// From, to, and the reasons of the edge; from nothing where no phase was recorded yet.
 pub type Edges = BTreeMap<(Option<Phase>, Phase), BTreeSet<Reason>>;
 
-/// The changes of phase that `step` takes, from every recorded reason to every reading. A deletion is never taken back,
-/// so nothing that lives is recorded as Terminating.
+/// The changes of phase that `step` takes, from every recorded phase to every reading. A deletion is never taken back, so
+/// nothing that lives is recorded as Terminating.
 pub fn edges() -> Edges {
-    let alive = Reason::ALL.iter().copied().filter(|r| r.phase() != Phase::Terminating).map(Some);
-    let deleting = (Some(Reason::DeletionRequested), Reason::DeletionRequested);
-    let living = alive.chain([None]).flat_map(|was| Reason::ALL.iter().map(move |now| (was, *now)));
     let mut edges = Edges::new();
-    for (was, now) in living.chain([deleting]) {
-        let recorded = was.map(|r| WorkloadStatus { phase: r.phase(), reason: Some(r), ..Default::default() });
-        let plan = step(recorded.as_ref(), &showing(now), DateTime::UNIX_EPOCH);
-        if let Some(edge) = plan.transition().filter(|e| e.entry.from != Some(e.entry.to)) {
-            edges.entry((edge.entry.from, edge.entry.to)).or_default().insert(edge.entry.reason);
+    for was in Phase::ALL.map(Some).into_iter().chain([None]) {
+        let recorded = was.map(|phase| WorkloadStatus { phase, ..Default::default() });
+        let going = |reason: &&Reason| was != Some(Phase::Terminating) || reason.phase() == Phase::Terminating;
+        for now in Reason::ALL.iter().filter(going) {
+            let plan = step(recorded.as_ref(), &showing(*now), DateTime::UNIX_EPOCH);
+            if let Some(edge) = plan.transition().filter(|e| e.entry.from != Some(e.entry.to)) {
+                edges.entry((edge.entry.from, edge.entry.to)).or_default().insert(edge.entry.reason);
+            }
         }
     }
     edges
 }
 
-/// A mermaid state diagram of [`edges`].
+/// A mermaid state diagram of [`edges`]; from Terminating it goes to the end, which no status tells of.
 pub fn mermaid() -> String {
-    draw("stateDiagram-v2\n", "", |from, to, _| format!("    {} --> {to}\n", from.map_or("[*]", Phase::as_str)))
+    let end = format!("    {} --> [*]\n", Phase::Terminating);
+    draw("stateDiagram-v2\n", &end, |from, to, _| format!("    {} --> {to}\n", from.map_or("[*]", Phase::as_str)))
 }
 
 /// A Graphviz digraph of [`edges`], with the reasons on the arrows.
 pub fn dot() -> String {
-    draw("digraph phases {\n", "}\n", |from, to, reasons| {
+    let end = format!("    {} -> end;\n}}\n", Phase::Terminating);
+    draw("digraph phases {\n", &end, |from, to, reasons| {
         let reasons: Vec<&str> = reasons.iter().map(|r| r.as_str()).collect();
         format!("    {} -> {to} [label=\"{}\"];\n", from.map_or("start", Phase::as_str), reasons.join("\\n"))
     })
@@ -114,6 +116,7 @@ pub fn page() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Effect;
     use super::*;
 
     #[test]
@@ -121,7 +124,19 @@ mod tests {
         for reason in Reason::ALL {
             let plan = step(None, &showing(*reason), DateTime::UNIX_EPOCH);
             assert_eq!(plan.signal().reason, *reason);
+            assert!(
+                !plan.effects().contains(&Effect::HoldFinalizer),
+                "{reason}: the finalizer has nothing to do with it"
+            );
         }
+    }
+
+    #[test]
+    fn the_docs_are_not_stale() {
+        let fresh =
+            "stale: run `banlieue phases --format markdown > docs/phases.md` and `--format dot > docs/phases.dot`";
+        assert!(page() == include_str!("../../docs/phases.md"), "{fresh}");
+        assert!(dot() == include_str!("../../docs/phases.dot"), "{fresh}");
     }
 
     #[test]

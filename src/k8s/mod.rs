@@ -33,6 +33,7 @@ mod quantity;
 pub mod refusal;
 pub mod rollout;
 pub mod stamp;
+pub mod strict;
 pub mod sweep;
 pub mod time;
 pub mod vigil;

@@ -8,7 +8,7 @@ use super::observe::{Raw, observe};
 use super::operator::wanted;
 use super::refusal::bounded;
 use crate::effects::Refusal;
-use crate::fsm::{Effect, Fence, ObjectRef, Part, Place, Plan, Sight, step};
+use crate::fsm::{Effect, Fault, Fence, ObjectRef, Part, Place, Plan, Sight, step};
 use chrono::{DateTime, Utc};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{Api, DynamicObject, ListParams};
@@ -142,26 +142,35 @@ pub async fn read(client: &Client, install_namespace: &str, provider: &Provider)
 
 /// Reads one Provider.
 pub async fn provider(client: &Client, namespace: &str, name: &str) -> Result<Option<Provider>, Refusal> {
-    bounded("read the Provider", Api::namespaced(client.clone(), namespace).get_opt(name)).await
+    match bounded("read the Provider", Api::namespaced(client.clone(), namespace).get_opt(name)).await {
+        // a bare 404 in place of one that names the object: the path is not served
+        Err(refusal) if refusal.fault == Fault::NotFound => {
+            let words = "this API server has no kind Provider (banlieue.io/v1alpha1); `banlieue bootstrap operator` installs it";
+            Err(Refusal { words: words.into(), ..refusal })
+        }
+        read => read,
+    }
 }
 
 /// Fills caches from objects that were read from files; returns the Providers among them.
-pub fn from_files(objects: Vec<DynamicObject>) -> Result<(Arc<Caches>, Vec<Provider>), serde_json::Error> {
+///
+/// # Errors
+/// When an object is not what its kind says: which one, and where.
+pub fn from_files(objects: Vec<DynamicObject>) -> anyhow::Result<(Arc<Caches>, Vec<Provider>)> {
     let (caches, mut providers) = (Caches::new(), Vec::new());
     for mut object in objects {
         let kind = object.types.as_ref().map(|t| t.kind.clone()).unwrap_or_default();
         // files carry no uid, and two objects never share one
         let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
         object.metadata.uid.get_or_insert_with(|| format!("({kind} {namespace}/{name}, {UNKNOWN})"));
-        let value = || serde_json::to_value(&object);
         match kind.as_str() {
             "Provider" => {
                 object.metadata.namespace.get_or_insert_with(|| "default".into());
-                providers.push(serde_json::from_value(serde_json::to_value(&object)?)?);
+                providers.push(typed(&object)?);
             }
-            "ProviderClass" => caches.classes.put(serde_json::from_value(value()?)?),
-            "Namespace" => caches.namespaces.put(serde_json::from_value(value()?)?),
-            "Pod" => caches.pods.put(serde_json::from_value(value()?)?),
+            "ProviderClass" => caches.classes.put(typed(&object)?),
+            "Namespace" => caches.namespaces.put(typed(&object)?),
+            "Pod" => caches.pods.put(typed(&object)?),
             kind => {
                 if let Some(part) = Part::ALL.into_iter().find(|p| p.kind() == kind) {
                     caches.part(part).put(object);
@@ -170,6 +179,12 @@ pub fn from_files(objects: Vec<DynamicObject>) -> Result<(Arc<Caches>, Vec<Provi
         }
     }
     Ok((caches, providers))
+}
+
+fn typed<K: serde::de::DeserializeOwned>(object: &DynamicObject) -> anyhow::Result<K> {
+    let kind = object.types.as_ref().map_or("object", |t| &t.kind);
+    let read = serde_json::to_value(object).and_then(serde_json::from_value);
+    read.map_err(|error| anyhow::anyhow!("{kind} {}: {error}", object.name_any()))
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! Tests of the core. Read `table` first: it reads as the specification.
+mod apply;
 mod crash;
 mod fixture;
-mod model;
 mod oracle;
 mod search;
 mod seeded;
+mod server;
 mod sweep;
 mod table;
+mod words;
+mod world;

@@ -1,8 +1,9 @@
 //! Every observation of the lattice times every prior phase: the invariants, and agreement with the oracle.
 use super::fixture::*;
 use super::oracle;
+use crate::fsm::diagram::Edges;
 use crate::fsm::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a planner decides, as data that a seeded defect can spoil.
 #[derive(Clone, Debug)]
@@ -105,6 +106,36 @@ pub(super) struct Swept {
     pub observations: usize,
     pub steps: usize,
     pub broken: BTreeMap<&'static str, String>,
+    /// The plans that differ in what is owed, by kinds of effect and object.
+    pub plans: BTreeSet<u64>,
+    /// The changes of phase that were taken. A Terminating that was recorded of what lives was taken by nobody.
+    pub edges: Edges,
+}
+
+impl Swept {
+    fn took(&mut self, prior: Option<&WorkloadStatus>, seen: &Observation, effects: &[Effect]) {
+        let kind = |effect: &Effect| match effect {
+            Effect::HoldFinalizer => 1,
+            Effect::Apply(part, mode) => 2 + 2 * *part as u64 + u64::from(*mode == Mode::Change),
+            Effect::Delete(doomed) => 12 + doomed.object.part as u64,
+            Effect::Announce(_) => 17,
+            Effect::ReportWorkload(_) => 18,
+            Effect::ReleaseFinalizer => 19,
+        };
+        self.plans.insert(effects.iter().fold(0, |sum, effect| sum * 20 + kind(effect)));
+        let restored = prior.is_some_and(|p| p.phase == Phase::Terminating) && seen.deletion == Deletion::No;
+        for effect in effects.iter().filter(|_| !restored) {
+            if let Effect::Announce(edge) = effect
+                && edge.entry.from != Some(edge.entry.to)
+            {
+                self.edges.entry((edge.entry.from, edge.entry.to)).or_default().insert(edge.entry.reason);
+            }
+        }
+    }
+
+    fn told(&self) -> String {
+        format!("swept {} observations in {} steps: {} plans", self.observations, self.steps, self.plans.len())
+    }
 }
 
 /// Visits every `stride`-th observation.
@@ -127,6 +158,7 @@ pub(super) fn sweep(stride: usize, planner: Planner) -> Swept {
             for law in laws {
                 swept.broken.entry(law).or_insert_with(|| format!("{prior:?}\n{seen:?}\n{decision:?}"));
             }
+            swept.took(prior.as_ref(), seen, &decision.effects);
             before = Some(owed);
         }
     };
@@ -224,7 +256,10 @@ fn leaving(visit: &mut impl FnMut(&Observation)) {
 fn a_sample_of_every_observation_and_every_prior() {
     let swept = sweep(199, shipped);
     assert!(swept.broken.is_empty(), "{:#?}", swept.broken);
-    println!("swept {} observations, {} steps", swept.observations, swept.steps);
+    println!("{}", swept.told());
+    let known = diagram::edges();
+    let taken = |(edge, reasons): (&_, &BTreeSet<_>)| known.get(edge).is_some_and(|all| reasons.is_subset(all));
+    assert!(swept.edges.iter().all(taken), "an edge that the diagram lacks: {:?}", swept.edges);
     assert!(swept.observations > 15_000, "{}", swept.observations);
 }
 
@@ -233,6 +268,7 @@ fn a_sample_of_every_observation_and_every_prior() {
 fn every_observation_and_every_prior() {
     let swept = sweep(1, shipped);
     assert!(swept.broken.is_empty(), "{:#?}", swept.broken);
-    println!("swept {} observations, {} steps", swept.observations, swept.steps);
+    println!("{}", swept.told());
+    assert_eq!(swept.edges, diagram::edges(), "the diagram is what is taken");
     assert!(swept.steps > 18_000_000, "{}", swept.steps);
 }

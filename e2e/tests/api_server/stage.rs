@@ -1,0 +1,76 @@
+//! [`Stage`]: a control plane with our kinds and two namespaces in it, and nobody else.
+use crate::real::collector_is_through;
+use crate::story::Kind;
+use anyhow::Result;
+use banlieue::k8s::crd::{crds, yaml};
+use banlieue_e2e::{Cluster, Options, logs};
+use k8s_openapi::api::core::v1::{Namespace, ResourceQuota};
+use kube::Client;
+use kube::api::{Api, ObjectMeta, PostParams};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Where namespaced objects are.
+pub(crate) const NAMESPACES: [&str; 2] = ["here", "there"];
+
+/// Whether all is asked for, and not a sample.
+pub(crate) fn long() -> bool {
+    std::env::var("BANLIEUE_LONG").is_ok_and(|v| v == "1")
+}
+
+/// What chance is made from.
+pub(crate) fn seed() -> u64 {
+    std::env::var("BANLIEUE_SEED").ok().and_then(|v| v.parse().ok()).unwrap_or(1)
+}
+
+/// A control plane.
+pub(crate) struct Stage {
+    cluster: Cluster,
+    /// The administrator's client.
+    pub(crate) client: Client,
+}
+
+impl Stage {
+    /// Cluster up, kinds and namespaces there.
+    pub(crate) async fn start() -> Result<Self> {
+        let name = format!("api-server-{}", std::process::id());
+        let cluster = Cluster::start(Options::ephemeral(name).control_plane_only().without_vcsim()).await?;
+        // the collector learns of kinds when it starts, and then twice a minute
+        cluster.stop_component("kube-controller-manager")?;
+        for crd in crds() {
+            let name = crd.metadata.name.clone().unwrap_or_default();
+            cluster.apply(&yaml(&crd)?)?;
+            cluster.kubectl(["wait", "--for=condition=Established", "--timeout=60s", &format!("crd/{name}")])?;
+        }
+        cluster.start_component("kube-controller-manager")?;
+        let client = cluster.client().await?;
+        for name in NAMESPACES {
+            let metadata = ObjectMeta { name: Some(name.into()), ..Default::default() };
+            let namespace = Namespace { metadata, ..Default::default() };
+            Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
+            // Deployments are looked at here, and their pods are nobody's business
+            let quota =
+                json!({ "metadata": { "name": "none" }, "spec": { "hard": { "count/replicasets.apps": "0" } } });
+            let quotas: Api<ResourceQuota> = Api::namespaced(client.clone(), name);
+            quotas.create(&PostParams::default(), &serde_json::from_value(quota)?).await?;
+        }
+        collector_is_through(&client, Kind::Provider, "first").await?;
+        println!("seed: {} (BANLIEUE_SEED)", seed());
+        Ok(Stage { cluster, client })
+    }
+
+    /// Ends the cluster. After a failure everything it wrote is copied out first.
+    pub(crate) fn end(self: Arc<Self>, failed: bool) {
+        if failed {
+            match logs::collect(&self.cluster) {
+                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
+                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
+            }
+        }
+        if let Some(Stage { cluster, .. }) = Arc::into_inner(self)
+            && let Err(error) = cluster.shut_down()
+        {
+            eprintln!("the cluster is not wholly down: {error:#}");
+        }
+    }
+}

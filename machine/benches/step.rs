@@ -1,0 +1,63 @@
+//! What one decision costs: nanoseconds for people, and for the check how many times a clone of what it reads, both taken in
+//! one run, so that a busy machine fails nothing.
+use banlieue_machine::fsm::*;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// A step may cost this many clones of its observation. It takes about four on a quiet machine.
+const CLONES: f64 = 12.0;
+/// How often each is done in a row, and how many rows are run: the best row counts.
+const TIMES: u32 = 20_000;
+const ROWS: usize = 15;
+
+fn alive(sight: fn(Part) -> Sight) -> Observation {
+    let object = |part| ObjectRef { part, namespace: Some("prod".into()), name: "banlieue-provider-vsphere-vc".into() };
+    Observation {
+        generation: 1,
+        finalizer: true,
+        wanted: Part::ALL.map(|part| Wanted { object: object(part), sight: sight(part) }).into(),
+        made: Made { class: ClassRef { name: "vsphere".into(), generation: Some(1) }, ..Default::default() },
+        replicas: Some(1),
+        ready_replicas: Some(1),
+        rollout: Rollout::Available,
+        ..Default::default()
+    }
+}
+
+fn best(mut go: impl FnMut()) -> Duration {
+    let row = |_| {
+        let began = Instant::now();
+        (0..TIMES).for_each(|_| go());
+        began.elapsed() / TIMES
+    };
+    (0..ROWS).map(row).min().unwrap_or_default()
+}
+
+fn main() -> ExitCode {
+    let drifted = |part| if part == Part::Role { Sight::Drifted(vec!["rules".into()]) } else { Sight::Matching };
+    let cases = [
+        ("nothing exists yet", Observation { finalizer: false, ..alive(|_| Sight::Absent) }),
+        ("at rest", alive(|_| Sight::Matching)),
+        ("one object drifted", alive(drifted)),
+        ("being deleted", Observation { deletion: Deletion::Requested, wanted: vec![], ..alive(|_| Sight::Matching) }),
+    ];
+    let mut dear = false;
+    for (name, seen) in cases {
+        let first = step(None, &seen, Default::default());
+        let told = first.effects().iter().find_map(|effect| match effect {
+            Effect::ReportWorkload(status) => Some((**status).clone()),
+            _ => None,
+        });
+        let clone = best(|| drop(black_box(black_box(&seen).clone())));
+        let cost = best(|| drop(black_box(step(black_box(told.as_ref()), black_box(&seen), Default::default()))));
+        let clones = cost.as_secs_f64() / clone.as_secs_f64();
+        println!("figure: step, {name}: {} ns, {clones:.1} clones of its observation", cost.as_nanos());
+        dear |= clones > CLONES;
+    }
+    if dear {
+        eprintln!("a step costs more than {CLONES} clones of its observation");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

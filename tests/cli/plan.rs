@@ -1,0 +1,103 @@
+//! `plan` from files: what it answers, and one clear line for each thing that is wrong.
+use super::{banlieue, fails, file};
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+const CLASS: &str = "
+apiVersion: banlieue.io/v1alpha1
+kind: ProviderClass
+metadata: {name: c}
+spec: {backend: vsphere, image: {repository: r, tag: t}}
+";
+const PROVIDER: &str = "
+apiVersion: banlieue.io/v1alpha1
+kind: Provider
+metadata: {name: p, namespace: n}
+spec: {providerClassRef: {name: c}, connection: {endpoint: 'https://x', credentialsRef: {name: s}}}
+";
+
+fn both() -> String {
+    format!("{CLASS}---{PROVIDER}")
+}
+
+/// Its one line, after it failed.
+#[track_caller]
+fn refuses(name: &str, content: &str) -> String {
+    let path = file(name, content);
+    let said = fails(banlieue(&["plan", "-f", path.to_str().unwrap()]), 1);
+    assert!(said.contains(name), "which file? {said}");
+    said
+}
+
+#[test]
+fn something_would_change() {
+    let path = file("both.yaml", &both());
+    let out = banlieue(&["plan", "-o", "json", "-f", path.to_str().unwrap()]).output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+    let rounds: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(rounds[0]["effects"][0]["effect"], "hold finalizer");
+}
+
+#[test]
+fn standard_input_and_a_list_as_kubectl_writes_it() {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let items: Vec<Value> = serde_saphyr::from_multiple_with_options(&both(), options).unwrap();
+    let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
+    let mut command = banlieue(&["plan", "-f", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(list.as_bytes()).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(String::from_utf8(out.stdout).unwrap().contains("n/p · round 1 · Provisioning/Creating"));
+}
+
+#[test]
+fn what_is_no_manifest() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    assert!(fails(banlieue(&["plan", "-f", folder]), 1).contains("is a folder"));
+    assert!(fails(banlieue(&["plan", "-f", "/nonexistent.yaml"]), 1).contains("/nonexistent.yaml"));
+    if Path::new("/dev/zero").exists() {
+        assert!(fails(banlieue(&["plan", "-f", "/dev/zero"]), 1).contains("more than 16 MiB"));
+    }
+    assert!(refuses("noyaml.yaml", "kind: [").contains("line"));
+    assert!(refuses("text.yaml", "just words").contains("it is no object"));
+    let said = fails(banlieue(&["plan", "-f", file("class.yaml", CLASS).to_str().unwrap()]), 64);
+    assert!(said.contains("no Provider"), "{said}");
+}
+
+#[test]
+fn what_is_not_what_its_kind_says() {
+    let paused = both().replace("spec: {providerClassRef", "spec: {paused: 'yes', providerClassRef");
+    assert!(refuses("type.yaml", &paused).contains("Provider n/p: spec.paused is to be a boolean, not a string"));
+    let unknown = both().replace("spec: {providerClassRef", "spec: {pausd: true, providerClassRef");
+    assert!(refuses("unknown.yaml", &unknown).contains("Provider n/p: spec.pausd is no field of a Provider"));
+    let pod = format!("{}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: x}}\nspec: 5\n", both());
+    assert!(refuses("pod.yaml", &pod).contains("Pod x"));
+}
+
+#[test]
+fn each_fault_has_a_line() {
+    let two = both().replace("spec: {providerClassRef", "spec: {pausd: true, classs: c, providerClassRef");
+    let out = banlieue(&["plan", "-f", file("two.yaml", &two).to_str().unwrap()]).output().unwrap();
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(said.lines().count() == 2 && said.lines().all(|line| line.starts_with("error: ")), "{said}");
+}
+
+/// 2 says that something would change: nothing else may end so.
+#[test]
+fn a_typing_error_is_no_difference() {
+    for wrong in
+        [&["plan"][..], &["plan", "--outptu", "json"], &["plan", "provider", "x"], &["plan", "class", "a/b"], &["paln"]]
+    {
+        let out = banlieue(wrong).output().unwrap();
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(64), "{wrong:?}: {said}");
+        assert!(said.starts_with("error: ") && out.stdout.is_empty(), "{said}");
+    }
+    let help = banlieue(&["plan", "--help"]).output().unwrap();
+    let text = String::from_utf8(help.stdout).unwrap();
+    assert!(help.status.success() && text.contains("64") && text.contains("plan provider NAMESPACE/NAME"), "{text}");
+}
