@@ -74,7 +74,8 @@ fn what_is_not_what_its_kind_says() {
     let unknown = both().replace("spec: {providerClassRef", "spec: {pausd: true, providerClassRef");
     assert!(refuses("unknown.yaml", &unknown).contains("Provider n/p: spec.pausd is no field of a Provider"));
     let pod = format!("{}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: x}}\nspec: 5\n", both());
-    assert!(refuses("pod.yaml", &pod).contains("Pod x"));
+    let said = fails(banlieue(&["plan", "-f", file("pod.yaml", &pod).to_str().unwrap()]), 1);
+    assert!(said.contains("Pod x: invalid type"), "{said}");
 }
 
 #[test]

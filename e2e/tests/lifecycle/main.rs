@@ -25,8 +25,10 @@ mod named;
 mod operator;
 mod pause;
 mod place;
+mod planned;
 mod pod;
 mod pods;
+mod records;
 mod refusal;
 mod rest;
 mod restore;
@@ -78,6 +80,8 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         refusal::a_shared_role_that_is_missing,
         refusal::a_quota_that_allows_no_pod,
         refusal::nothing_where_pods_must_be_restricted,
+        records::tell_the_same,
+        records::a_terminating_namespace_refuses_events,
         class::deleted_under_its_providers,
         class::its_backend_cannot_be_edited,
         class::comes_later,
@@ -105,6 +109,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         pause::a_paused_class_is_left_alone,
         away::what_was_deleted_meanwhile,
         away::a_restart_writes_nothing,
+        planned::is_what_happens,
         leadership::a_killed_leader_is_replaced,
         leadership::a_leader_that_sleeps_is_replaced,
         leadership::a_lease_that_a_hand_takes_away,

@@ -7,7 +7,7 @@ use banlieue_e2e::options::AUDIT_ANSWERS;
 use banlieue_e2e::{Cluster, Options, logs, product};
 use kube::Client;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -96,6 +96,11 @@ impl Stage {
         self.operator.lock().await.take().context("no operator runs")?.stop().await
     }
 
+    /// The product's program as a person runs it, until it ends.
+    pub(crate) fn banlieue(&self, arguments: &[&str]) -> Result<Output> {
+        by_hand(&self.program, &self.cluster, arguments)
+    }
+
     /// Ends the cluster. After a failure everything it wrote is copied out first.
     pub(crate) fn end(self: Arc<Self>, failed: bool) {
         if failed {
@@ -113,11 +118,16 @@ impl Stage {
     }
 }
 
-/// `bootstrap operator` as a person runs it. No node runs the Deployments that it makes, so nothing is waited for.
-fn bootstrap(program: &PathBuf, cluster: &Cluster) -> Result<()> {
+/// The product's program as a person runs it, until it ends.
+fn by_hand(program: &Path, cluster: &Cluster, arguments: &[&str]) -> Result<Output> {
     let mut command = Command::new(program);
-    command.args(["bootstrap", "operator", "--no-wait"]).stdin(Stdio::null());
-    let done = command.env("KUBECONFIG", cluster.kubeconfig_path()).env("NO_PROXY", "*").output()?;
+    command.args(arguments).stdin(Stdio::null());
+    Ok(command.env("KUBECONFIG", cluster.kubeconfig_path()).env("NO_PROXY", "*").output()?)
+}
+
+/// `bootstrap operator`. No node runs the Deployments that it makes, so nothing is waited for.
+fn bootstrap(program: &Path, cluster: &Cluster) -> Result<()> {
+    let done = by_hand(program, cluster, &["bootstrap", "operator", "--no-wait"])?;
     ensure!(done.status.success(), "bootstrap operator: {}", String::from_utf8_lossy(&done.stderr));
     Ok(())
 }

@@ -13,6 +13,13 @@ pub(super) struct Decision {
     pub effects: Vec<Effect>,
 }
 
+impl Decision {
+    /// What is owed beside the records.
+    fn owed(&self) -> Vec<&Effect> {
+        self.effects.iter().filter(|effect| !effect.is_record()).collect()
+    }
+}
+
 /// A planner under test: the shipped one, or one with a defect.
 pub(super) type Planner = fn(Option<&WorkloadStatus>, &Observation) -> Decision;
 
@@ -22,13 +29,22 @@ pub(super) fn shipped(recorded: Option<&WorkloadStatus>, seen: &Observation) -> 
     Decision { phase: plan.phase(), reason: plan.signal().reason, effects: plan.effects().to_vec() }
 }
 
-/// What is owed beside the records, and the laws that the decision breaks.
-fn check(decision: &Decision, seen: &Observation) -> (Vec<Effect>, Vec<&'static str>) {
+/// The laws of what is read and in which order it is carried out.
+fn laws(decision: &Decision, (read, why): (Phase, Reason)) -> [(&'static str, bool); 4] {
     let Decision { phase, reason, effects } = decision;
-    let (read, why) = oracle::read(seen);
-    let (records, owed): (Vec<Effect>, Vec<Effect>) = effects.iter().cloned().partition(Effect::is_record);
+    let kept = why == Reason::RollingOut && *phase == Phase::Provisioning;
+    [
+        ("one phase", *phase == read),
+        ("one reason", kept || *reason == why),
+        ("order law", effects.is_sorted_by_key(Effect::rank)),
+        ("I10", effects.iter().filter(|e| matches!(e, Effect::Announce(_))).count() <= 1),
+    ]
+}
+
+/// The laws of what is owed beside the records.
+fn laws_of_work(phase: Phase, owed: &[&Effect], seen: &Observation) -> [(&'static str, bool); 7] {
     let creates = owed.iter().any(|e| matches!(e, Effect::Apply(..)));
-    let held = seen.finalizer || effects.first() == Some(&Effect::HoldFinalizer);
+    let held = seen.finalizer || owed.first() == Some(&&Effect::HoldFinalizer);
     let untouchable = |object: &ObjectRef| {
         let foreign = |w: &&Wanted| matches!(w.sight, Sight::Foreign | Sight::Earlier);
         seen.wanted.iter().filter(foreign).any(|w| w.object == *object)
@@ -38,22 +54,16 @@ fn check(decision: &Decision, seen: &Observation) -> (Vec<Effect>, Vec<&'static 
         Effect::Delete(doomed) => seen.strays.iter().all(|s| s.uid != doomed.uid) && untouchable(&doomed.object),
         _ => false,
     });
-    let kept = why == Reason::RollingOut && *phase == Phase::Provisioning;
     let due = every_effect(seen).iter().filter(|e| oracle::owes(seen, e)).count();
-    let laws = [
-        ("one phase", *phase == read),
-        ("one reason", kept || *reason == why),
-        ("order law", effects.is_sorted_by_key(Effect::rank)),
+    [
         ("I1", held || !creates),
-        ("I2", !owed.contains(&Effect::ReleaseFinalizer) || seen.strays.iter().all(|s| s.owned)),
-        ("I3", *phase != Phase::Paused || owed.is_empty()),
+        ("I2", !owed.contains(&&Effect::ReleaseFinalizer) || seen.strays.iter().all(|s| s.owned)),
+        ("I3", phase != Phase::Paused || owed.is_empty()),
         ("I4", seen.deletion == Deletion::No || !creates),
         ("I7", !touches),
-        ("I10", records.iter().filter(|e| matches!(e, Effect::Announce(_))).count() <= 1),
         ("nothing else is owed", owed.iter().all(|e| oracle::owes(seen, e))),
         ("all of it is owed", owed.len() == due),
-    ];
-    (owed, laws.into_iter().filter_map(|(law, holds)| (!holds).then_some(law)).collect())
+    ]
 }
 
 /// Every effect that any plan could name here.
@@ -147,19 +157,22 @@ pub(super) fn sweep(stride: usize, planner: Planner) -> Swept {
             return;
         }
         swept.observations += 1;
-        let mut before: Option<Vec<Effect>> = None;
+        let (read, mut before) = (oracle::read(seen), None::<Decision>);
         for prior in &priors {
             swept.steps += 1;
             let decision = planner(prior.as_ref(), seen);
-            let (owed, mut laws) = check(&decision, seen);
-            if before.as_ref().is_some_and(|before| *before != owed) {
-                laws.push("I8");
+            let owed = decision.owed();
+            let mut broken: Vec<_> = laws(&decision, read).into_iter().filter(|(_, holds)| !holds).collect();
+            // what is owed is looked at once: the prior changes nothing of it
+            if before.as_ref().is_none_or(|before| before.owed() != owed) {
+                broken.extend(before.is_some().then_some(("I8", false)));
+                broken.extend(laws_of_work(decision.phase, &owed, seen).into_iter().filter(|(_, holds)| !holds));
             }
-            for law in laws {
+            for (law, _) in broken {
                 swept.broken.entry(law).or_insert_with(|| format!("{prior:?}\n{seen:?}\n{decision:?}"));
             }
             swept.took(prior.as_ref(), seen, &decision.effects);
-            before = Some(owed);
+            before = Some(decision);
         }
     };
     living(&mut visit);

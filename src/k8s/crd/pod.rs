@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 #[x_kube(
     validation = Rule::new(quantities("requests")).field_path(".requests").message(NOT_A_QUANTITY),
     validation = Rule::new(quantities("limits")).field_path(".limits").message(NOT_A_QUANTITY),
+    validation = Rule::new(WITHIN).field_path(".requests")
+        .message("a request is at most its limit: no Deployment with more is taken"),
 )]
 pub struct Resources {
     /// What it asks for, by name, such as `cpu: 10m` and `memory: 32Mi`.
@@ -27,6 +29,11 @@ pub struct Resources {
 }
 
 const NOT_A_QUANTITY: &str = "every value is a quantity, such as 100m or 64Mi";
+
+/// What is no quantity is told by the other rules.
+const WITHIN: &str = "!has(self.requests) || !has(self.limits) || self.requests.all(k, !(k in self.limits) \
+    || !isQuantity(string(self.requests[k])) || !isQuantity(string(self.limits[k])) \
+    || quantity(string(self.requests[k])).compareTo(quantity(string(self.limits[k]))) <= 0)";
 
 fn quantities(field: &str) -> String {
     format!("!has(self.{field}) || self.{field}.all(k, isQuantity(string(self.{field}[k])))")

@@ -127,6 +127,10 @@ fn image_reference(#[case] image: Value, #[case] says: Option<&str>) {
 #[case(json!({"resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"cpu": 1}}}), None)]
 #[case(json!({"resources": {"requests": {"cpu": "abc"}}}), Some("quantity"))]
 #[case(json!({"resources": {"limits": {"memory": "64 Mi"}}}), Some("quantity"))]
+#[case(json!({"resources": {"requests": {"cpu": "1000m", "memory": "1Gi"}, "limits": {"cpu": 1, "memory": "1024Mi"}}}), None)]
+#[case(json!({"resources": {"requests": {"cpu": 2}, "limits": {"cpu": "1500m"}}}), Some("at most its limit"))]
+#[case(json!({"resources": {"requests": {"memory": "65Mi"}, "limits": {"memory": "64Mi", "cpu": 1}}}), Some("at most its limit"))]
+#[case(json!({"resources": {"requests": {"cpu": "abc"}, "limits": {"cpu": 1}}}), Some("quantity"))]
 fn pod_shape(#[case] patch: Value, #[case] says: Option<&str>) {
     expect(broken("ProviderClass", &class(patch), None), says);
 }
@@ -143,5 +147,5 @@ fn the_backend_cannot_be_changed() {
 #[test]
 fn a_new_rule_needs_its_cases_here() {
     let text = serde_json::to_string(&crds()).unwrap();
-    assert_eq!(text.matches("\"rule\":").count(), 21);
+    assert_eq!(text.matches("\"rule\":").count(), 22);
 }
