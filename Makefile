@@ -61,8 +61,8 @@ SUITES := main_job lifecycle cluster_lifecycle api_server backends
 live-%:
 	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
 test-long: machine-long mutants ## All of it: every observation and interleaving, mutants, the long live forms on the oldest supported line (hours)
-	@K8S=1.34 BANLIEUE_LONG=1 $(MAKE) --no-print-directory live
-	$(CARGO) test --package banlieue-e2e --locked --test lifecycle --test main_job -- --ignored
+	@K8S=1.34 $(MAKE) --no-print-directory live
+	$(CARGO) test --package banlieue-e2e --locked --no-fail-fast --test lifecycle --test main_job --test api_server -- --ignored
 machine-long: ## Every observation, interleaving and kill point, counted, and what a step costs (minutes)
 	$(QUICK)=3 $(CARGO) test --package banlieue-machine --locked --release --lib -- --include-ignored --nocapture
 	$(QUICK)=3 $(CARGO) bench --package banlieue-machine --locked --bench step

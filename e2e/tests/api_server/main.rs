@@ -2,7 +2,7 @@
 //! the comparison of what is wanted with what is stored.
 //!
 //! A control plane without a node and without the product serves the suite: nobody but a test writes. A sample runs by
-//! default; `BANLIEUE_LONG=1` asks for all of it, `BANLIEUE_SEED` for other chances than those of last time.
+//! default, the rest as ignored tests; `BANLIEUE_SEED` asks for other chances than those of last time.
 mod model;
 mod real;
 mod shapes;
@@ -14,32 +14,34 @@ mod lab;
 
 use lab::{Lab, Manner, tests};
 use libtest_mimic::Trial;
-use stage::{Stage, long};
+use stage::Stage;
+use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// How many trials tell stories, and how many stories each tells: a sample in seconds, or a few thousand.
-fn stories() -> (u64, u64) {
-    if long() { (20, 200) } else { (1, 60) }
-}
+/// How many stories the sample tells, and each chapter of the whole.
+const STORIES: [u64; 2] = [60, 200];
+/// How many chapters the whole has.
+const CHAPTERS: u64 = 20;
 
 fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
-    let (chapters, each) = stories();
-    let chapter = |number: u64| {
-        let told = async move |stage: &Stage| model::agrees(stage, number * each..(number + 1) * each).await;
-        // one keeps the API server busy
-        lab.trial(Manner::Alone, &format!("model::agrees_{number}"), told)
+    let stories = |manner: Manner, name: &str, numbers: Range<u64>| {
+        lab.trial(manner, name, async move |stage: &Stage| model::agrees(stage, numbers).await)
     };
-    let mut all: Vec<Trial> = (0..chapters).map(chapter).collect();
-    all.extend(tests!(lab, Beside: shapes::every_shape_of_class_is_stored_as_it_was_wanted));
+    let [sample, each] = STORIES;
+    let chapter = |number: u64| {
+        let first = sample + number * each;
+        stories(Manner::Long, &format!("model::agrees_in_chapter_{number}"), first..first + each)
+    };
+    // a story keeps the API server busy
+    let mut all = vec![stories(Manner::Alone, "model::agrees", 0..sample)];
+    all.extend((0..CHAPTERS).map(chapter));
+    all.extend(tests!(lab, Beside: shapes::classes_are_stored_as_they_were_wanted));
+    all.extend(tests!(lab, Long: shapes::many_classes_are_stored_as_they_were_wanted));
     all
 }
 
 fn main() -> ExitCode {
-    let mut arguments = libtest_mimic::Arguments::from_args();
-    arguments.test_threads.get_or_insert(2);
     let lab = Arc::new(Lab::new());
-    let conclusion = libtest_mimic::run(&arguments, trials(&lab));
-    lab.end(conclusion.has_failed());
-    conclusion.exit_code()
+    lab.play(2, trials(&lab), vec![])
 }

@@ -13,11 +13,6 @@ use std::sync::Arc;
 /// Where namespaced objects are.
 pub(crate) const NAMESPACES: [&str; 2] = ["here", "there"];
 
-/// Whether all is asked for, and not a sample.
-pub(crate) fn long() -> bool {
-    std::env::var("BANLIEUE_LONG").is_ok_and(|v| v == "1")
-}
-
 /// What chance is made from.
 pub(crate) fn seed() -> u64 {
     std::env::var("BANLIEUE_SEED").ok().and_then(|v| v.parse().ok()).unwrap_or(1)
