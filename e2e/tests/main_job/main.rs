@@ -7,6 +7,7 @@
 //! A test is an `async fn(&Stage) -> Result<()>`. It waits for conditions ([`watch`]), never for time.
 mod backend;
 mod figures;
+mod host;
 mod input;
 mod install;
 #[path = "../support/lab.rs"]
@@ -36,6 +37,8 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         backend::a_simulated_vcenter_becomes_ready,
         backend::an_unreachable_backend_keeps_the_contract,
         backend::a_wrong_password_is_said_and_not_repeated,
+        host::a_libvirt_host_becomes_ready_and_its_certificate_is_the_login,
+        host::a_secret_of_another_backend_is_said_so,
         removal::nothing_is_left,
         removal::nothing_is_left_in_a_workload_namespace,
         removal::a_provider_without_a_class_can_be_deleted,
