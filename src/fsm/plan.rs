@@ -27,8 +27,9 @@ pub struct Transition {
     pub entry: TransitionEntry,
     /// The sentence for people.
     pub message: String,
-    /// The entry before it: part of the Event's name, so that a repeat after a crash is the same Event.
-    pub previous: Option<TransitionEntry>,
+    /// The entries before it: part of the Event's name, so that a repeat after a crash is the same Event, and the same edge
+    /// crossed once more within a second is another one (ADR-0022).
+    pub previous: Vec<TransitionEntry>,
 }
 
 /// Something to do to the cluster, as data. No effect can name `status.conditions` (I5).

@@ -88,7 +88,7 @@ impl WorkloadStatus {
         (from != Some(to) || entered).then(|| Transition {
             entry: TransitionEntry { from, to, reason: signal.reason, time: now },
             message: signal.message.clone(),
-            previous: recorded.and_then(|r| r.transitions.last().cloned()),
+            previous: recorded.map(|r| r.transitions.clone()).unwrap_or_default(),
         })
     }
 
