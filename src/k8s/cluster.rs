@@ -3,6 +3,7 @@ use super::crd::Provider;
 use super::manifests::{Manifest, names};
 use super::observe::Raw;
 use super::operator::Operator;
+use super::refusal::bounded;
 use super::{event, kinds};
 use crate::effects::{Port, Refusal};
 use crate::fsm::{Doomed, Fault, Mode, Part, Transition, WorkloadStatus};
@@ -39,11 +40,25 @@ impl Cluster<'_> {
         ]))
         .map_err(|error| refused(what, &error))?;
         let params = PatchParams { field_manager: Some(names::MANAGER_OPERATOR.into()), ..Default::default() };
-        let request = self.providers();
-        let answer =
-            self.operator.write(what, request.patch(&provider.name_any(), &params, &Patch::Json::<()>(patch))).await?;
-        self.operator.remember_latest(answer);
-        Ok(())
+        let (api, name, patch) = (self.providers(), provider.name_any(), Patch::Json::<()>(patch));
+        self.take_in(self.operator.write(what, api.patch(&name, &params, &patch)).await).await
+    }
+
+    /// Takes in what a write to the Provider answered. Where that is no longer what we saw, its watch is behind, and what it
+    /// does not tell yet may be the deletion: the next plan is made from a live read.
+    async fn take_in(&self, written: Result<Provider, Refusal>) -> Result<(), Refusal> {
+        match &written {
+            Ok(answer) => self.operator.remember_latest(answer.clone()),
+            Err(refusal) if matches!(refusal.fault, Fault::Conflict | Fault::Stale) => {
+                let name = self.raw.provider.name_any();
+                // one that cannot be read is told of by the next look
+                if let Ok(Some(now)) = bounded("read the Provider", self.providers().get_opt(&name)).await {
+                    self.operator.remember_latest(now);
+                }
+            }
+            Err(_) => {}
+        }
+        written.map(drop)
     }
 }
 
@@ -120,9 +135,7 @@ impl Port for Cluster<'_> {
         });
         let params = PatchParams::apply(names::MANAGER_OPERATOR).force();
         let (api, name, patch) = (self.providers(), provider.name_any(), Patch::Apply(body));
-        let answer = self.operator.write("report the workload", api.patch_status(&name, &params, &patch)).await?;
-        self.operator.remember_latest(answer);
-        Ok(())
+        self.take_in(self.operator.write("report the workload", api.patch_status(&name, &params, &patch)).await).await
     }
 
     async fn release_finalizer(&self) -> Result<(), Refusal> {

@@ -33,6 +33,7 @@ mod refusal;
 mod rest;
 mod restore;
 mod stage;
+mod stale;
 mod sweep;
 mod until;
 mod writes;
@@ -121,6 +122,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         faults::an_api_server_that_restarts,
         faults::a_graceful_end,
         health::no_secret_is_logged,
+        stale::a_deletion_that_no_watch_tells,
         matrix::a_sample,
         fleet::three_hundred_at_once,
     ));
