@@ -10,7 +10,7 @@ use banlieue::k8s::kinds;
 use banlieue_e2e::watch;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, PostParams};
+use kube::api::{DynamicObject, PostParams};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -87,7 +87,7 @@ pub(crate) async fn deleted_half_way(stage: &Stage) -> Result<()> {
     stage.kubelet.hold(&place.name);
     place.edit_class(&place.name, json!({ "workloadNamespace": "move-half-pods" })).await?;
     place.says("p", "half moved", |w| w.message.as_deref().is_some_and(|m| m.contains("nothing runs"))).await?;
-    place.delete("p", &DeleteParams::default()).await?;
+    place.leaves("p").await?;
     stage.kubelet.release(&place.name).await?;
     watch::gone(&place.providers, "p", SOON).await?;
     place.five("p").gone().await?;

@@ -1,6 +1,7 @@
 //! [`Place`]: a namespace and a class of a test's own, both of one name.
 use crate::five::{Five, SOON};
 use crate::stage::Stage;
+use crate::until::until;
 use crate::writes::Writes;
 use anyhow::{Context, Result};
 use banlieue::fsm::{Phase, Reason, WorkloadStatus};
@@ -105,6 +106,17 @@ impl<'s> Place<'s> {
     pub(crate) async fn remove(&self, name: &str) -> Result<()> {
         self.delete(name, &DeleteParams::default()).await?;
         watch::gone(&self.providers, name, SOON).await
+    }
+
+    /// Asks for a Provider's deletion, and waits until the operator has seen that.
+    pub(crate) async fn leaves(&self, name: &str) -> Result<()> {
+        self.delete(name, &DeleteParams::default()).await?;
+        until("the operator has seen the deletion", SOON, async || {
+            let left = self.providers.get_opt(name).await?;
+            let phase = left.as_ref().and_then(workload).map(|w| w.phase);
+            Ok(if left.is_none() || phase == Some(Phase::Terminating) { Ok(()) } else { Err(format!("{phase:?}")) })
+        })
+        .await
     }
 
     /// Waits until the operator says this of a Provider.

@@ -2,6 +2,7 @@
 use super::gate::{Gate, Kill};
 use super::outcome::Outcome;
 use super::story::{Layout, Story};
+use crate::detour::alone;
 use crate::place::Place;
 use crate::stage::{Stage, fresh};
 use anyhow::{Context, Result};
@@ -26,15 +27,13 @@ struct Running {
 impl<'s> Rig<'s> {
     /// Runs `tests` while the stage's own operator is away.
     pub(crate) async fn with(stage: &'s Stage, tests: impl AsyncFnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        stage.stop_operator().await?;
-        let tested = async {
+        alone(stage, async || {
             let mut rig = Self { stage, running: Running::start(stage).await? };
             let tested = tests(&mut rig).await;
             rig.running.gate.finish();
             tested
-        };
-        let tested = tested.await;
-        stage.start_operator().await.and(tested)
+        })
+        .await
     }
 
     /// Plays a story to its end; the operator dies where `kill` says, and another one goes on.

@@ -111,7 +111,7 @@ impl Story {
             }
             Self::Deletion => place.remove("p").await?,
             Self::DeletionHalfMoved => {
-                place.delete("p", &Default::default()).await?;
+                place.leaves("p").await?;
                 place.stage.kubelet.release(&pods(place, layout)).await?;
                 watch::gone(&place.providers, "p", SOON).await?;
             }
