@@ -5,8 +5,11 @@ use crate::place::{Place, workload};
 use crate::stage::Stage;
 use crate::until::until;
 use anyhow::{Context, Result, ensure};
+use banlieue::fsm::Part;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::proxy::Asked;
+use banlieue_e2e::watch;
+use kube::api::DeleteParams;
 use serde_json::json;
 use std::time::Instant;
 
@@ -20,22 +23,28 @@ pub(crate) const PATIENT: [&str; 4] = [
 /// How often the same write is tried before the trouble ends.
 const TRIES: usize = 4;
 
-/// Everything is refused, with an hour's Retry-After or with an error of the server's own, while work is due.
+/// Everything is refused, with an hour's Retry-After or with an error of the server's own, while one Provider changes, one
+/// comes and one goes.
 pub(crate) async fn whatever_is_refused_is_tried_calmly(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "fault-refused").await?;
     alone(stage, async || {
         let detour = Detour::start(stage, &PATIENT, |_| None).await?;
         detour.operator.leads().await?;
-        place.registered("p").await?;
+        for name in ["p", "goes-429", "goes-500"] {
+            place.registered(name).await?;
+        }
         for (code, tag) in [(429, "2"), (500, "3")] {
             detour.faults.plot(move |_| Some(Fault::Refuse(code)));
             let began = Instant::now();
+            let (comes, goes) = (format!("comes-{code}"), format!("goes-{code}"));
+            place.register(&comes).await?;
+            place.delete(&goes, &DeleteParams::default()).await?;
             place.edit_class(&place.name, json!({ "image": { "tag": tag } })).await?;
-            let deployments = |what: &str| what.starts_with("PATCH") && what.contains("/deployments/");
+            let own = format!("/deployments/{}", place.five("p").at(Part::Deployment).name);
             until("the change is tried a few times", SOON, async || {
                 let counts = detour.faults.counts(began);
-                let tries: usize = counts.iter().filter(|(what, _)| deployments(what)).map(|(_, n)| n).sum();
-                Ok(if tries >= TRIES { Ok(()) } else { Err(format!("{counts:?}")) })
+                let tries = counts.iter().find(|(what, _)| what.starts_with("PATCH") && what.ends_with(&own));
+                Ok(if tries.is_some_and(|(_, tries)| *tries >= TRIES) { Ok(()) } else { Err(format!("{counts:?}")) })
             })
             .await?;
             detour.faults.calm(began)?;
@@ -45,6 +54,9 @@ pub(crate) async fn whatever_is_refused_is_tried_calmly(stage: &Stage) -> Result
             let runs = format!(":{tag}");
             place.says("p", "the new image", |w| w.image.as_ref().is_some_and(|i| i.ends_with(&runs))).await?;
             place.ready("p").await?;
+            place.ready(&comes).await?;
+            watch::gone(&place.providers, &goes, SOON).await?;
+            place.five(&goes).gone().await?;
         }
         detour.operator.stop().await
     })
@@ -67,13 +79,15 @@ pub(crate) async fn an_api_server_that_hangs_ends_the_leader(stage: &Stage) -> R
     .await
 }
 
-/// Without a Lease there is none to lose: the operator waits for the API server, however long it takes, and goes on.
+/// A leader whose Lease lasts waits for the API server and goes on; the other one stays the other one.
 pub(crate) async fn an_api_server_that_restarts(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "fault-restart").await?;
     place.registered("before").await?;
     alone(stage, async || {
         let operator = stage.operator_by(&stage.kubeconfig, "patient", &PATIENT)?;
         operator.leads().await?;
+        let other = stage.operator_by(&stage.kubeconfig, "patient-other", &PATIENT)?;
+        other.ready().await?;
         let writes = place.writes(&["before"])?;
         stage.cluster.stop_component("kube-apiserver")?;
         stage.cluster.start_component("kube-apiserver")?;
@@ -84,6 +98,9 @@ pub(crate) async fn an_api_server_that_restarts(stage: &Stage) -> Result<()> {
         let old: Vec<_> =
             writes.entries()?.into_iter().filter(|e| e.uri.contains("before")).map(|e| e.line()).collect();
         ensure!(old.is_empty(), "a restart of the API server led to writes: {old:?}");
+        let log = std::fs::read_to_string(stage.cluster.run_dir().log("patient-other"))?;
+        ensure!(!log.contains("leadership changed"), "the other one led:\n{log}");
+        other.stop().await?;
         operator.stop().await
     })
     .await
@@ -122,7 +139,7 @@ pub(crate) async fn a_graceful_end(stage: &Stage) -> Result<()> {
             let writes: Vec<_> =
                 later.keys().filter(|what| !what.starts_with("GET") && !what.contains("/leases/")).collect();
             ensure!(writes.is_empty(), "it began something new: {writes:?}");
-            let role = place.five(name).find(banlieue::fsm::Part::Role).await?;
+            let role = place.five(name).find(Part::Role).await?;
             ensure!(role.is_some() == (name == "late"), "what was in hand: {role:?}");
             let holder = crate::leadership::holder(stage).await?;
             ensure!(holder.is_none(), "the Lease is held by {holder:?}");
