@@ -57,7 +57,7 @@ live: tools ## Tests on real clusters, which they start and stop themselves (roo
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%)
 # The longest first. Each line says whose it is.
-SUITES := main_job lifecycle cluster_lifecycle api_server backends
+SUITES := main_job lifecycle fence installer cluster_lifecycle api_server backends
 live-%:
 	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
 test-long: machine-long mutants ## All of it: every observation and interleaving, mutants, the long live forms on the oldest supported line (hours)
@@ -78,11 +78,14 @@ $(CARGO_MUTANTS):
 	$(QUICK)=1 $(CARGO) install --locked --root $(BANLIEUE_CACHE)/cargo-mutants-$(CARGO_MUTANTS_VERSION) cargo-mutants@$(CARGO_MUTANTS_VERSION)
 
 ##@ Build
-.PHONY: build fmt image size
+.PHONY: build fmt manifests image size
 build: ## The debug build of everything
 	$(CARGO) build --workspace --locked
 fmt: ## Format the code
 	$(CARGO) fmt --all
+
+manifests: ## The files under deploy/, from the binary
+	$(CARGO) run --quiet --locked --package banlieue -- manifests deploy
 
 image: ## The static program and its image as an OCI archive; prints where they are
 	@$(E2E) image

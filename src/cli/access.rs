@@ -20,7 +20,15 @@ impl Access {
     /// # Errors
     /// One line that says what is wrong and what to do.
     pub async fn connect(&self, purpose: Purpose) -> Result<Client, NoConnection> {
-        connect(&self.source(), purpose).await
+        connect(&self.source(None), purpose).await
+    }
+
+    /// A client that acts as somebody else, where the person may.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what to do.
+    pub async fn connect_as(&self, purpose: Purpose, user: &str) -> Result<Client, NoConnection> {
+        connect(&self.source(Some(user)), purpose).await
     }
 
     /// The client of a role, whose watches are kept under `vigil`.
@@ -28,10 +36,11 @@ impl Access {
     /// # Errors
     /// One line that says what is wrong and what to do.
     pub async fn connect_under(&self, vigil: &Vigil) -> Result<Client, NoConnection> {
-        connect_under(vigil, &self.source()).await
+        connect_under(vigil, &self.source(None)).await
     }
 
-    fn source(&self) -> Source {
-        Source { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
+    fn source(&self, user: Option<&str>) -> Source {
+        let impersonate = user.map(str::to_owned);
+        Source { kubeconfig: self.kubeconfig.clone(), context: self.context.clone(), impersonate }
     }
 }

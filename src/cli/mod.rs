@@ -1,6 +1,8 @@
 //! The command line: one file per verb.
 pub mod access;
+pub mod audit;
 pub mod bootstrap;
+pub mod check;
 pub mod conditions;
 pub mod controller;
 pub mod crds;
@@ -8,12 +10,14 @@ pub mod election;
 pub mod error;
 mod input;
 pub mod logging;
+pub mod manifests;
 pub mod operator;
 pub mod phases;
 pub mod plan;
 pub mod provider;
 pub mod signal;
 pub mod time;
+pub mod uninstall;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -38,8 +42,17 @@ pub enum Command {
     Bootstrap(bootstrap::Command),
     /// Print the conditions of a Provider, their reasons, what each means and what to do.
     Conditions(conditions::Args),
+    /// Say what the operator did, from the audit log of an API server.
+    Audit(audit::Args),
+    /// Say whether an installation is whole, or whether one would work.
+    Check(check::Args),
+    /// Remove an installation, after showing what goes and what stays.
+    Uninstall(uninstall::Args),
     /// Print the CustomResourceDefinitions.
     Crds,
+    /// Write the files under deploy/.
+    #[command(hide = true)]
+    Manifests(manifests::Args),
     /// Run the operator: one workload per Provider.
     Operator(Role<operator::Args>),
     /// Run the controller: sum up each ProviderClass in its status.
@@ -78,7 +91,17 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             bootstrap::run(command).await
         }
         Command::Conditions(args) => conditions::run(&args),
+        Command::Audit(args) => return audit::run(&args),
+        Command::Check(args) => {
+            logging::quietly()?;
+            return check::run(args).await;
+        }
+        Command::Uninstall(args) => {
+            logging::quietly()?;
+            uninstall::run(args).await
+        }
         Command::Crds => crds::run(),
+        Command::Manifests(args) => manifests::run(&args),
         Command::Operator(role) => {
             role.logging.start()?;
             operator::run(role.args).await

@@ -2,7 +2,8 @@
 use super::access::Access;
 use super::election;
 use super::time::span;
-use crate::k8s::controller::{self, Identity, Monitoring};
+use crate::k8s::controller::{self, Conduct, Identity, Monitoring};
+use crate::k8s::fence;
 use crate::k8s::health::{Health, Server};
 use crate::k8s::manifests::{names, pod};
 use crate::k8s::vigil::Vigil;
@@ -25,6 +26,9 @@ pub struct Args {
     /// Lead without a Lease: for one replica alone
     #[arg(long, conflicts_with = "election")]
     pub no_leader_elect: bool,
+    /// Create workloads though the admission policies do not limit the operator
+    #[arg(long)]
+    pub allow_unfenced: bool,
     /// How it is elected.
     #[command(flatten)]
     pub election: election::Args,
@@ -49,14 +53,15 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     let client = args.access.connect_under(&vigil).await?;
     let holder = args.pod_uid.unwrap_or_else(|| format!("{}-{}", args.pod_name, std::process::id()));
     let identity = Identity { namespace: args.namespace, instance: args.pod_name, holder };
-    let (health, mut registry) = (Health::waiting_for(&["caches"]), Registry::default());
+    let (health, mut registry) = (Health::waiting_for(&["caches", fence::CHECK]), Registry::default());
     let monitoring = Monitoring::new(health.clone(), vigil, &mut registry);
     let port = args.health_port;
     let server =
         Server::bind(port).await.with_context(|| format!("cannot listen on port {port}; see --health-port"))?;
     // until the very end: a graceful one takes a moment, and is to be seen
     let server = tokio::spawn(server.serve(health, registry, std::future::pending()));
-    let result = controller::run(client, identity, timing, monitoring, super::signal::terminated()).await;
+    let conduct = Conduct { timing, allow_unfenced: args.allow_unfenced };
+    let result = controller::run(client, identity, conduct, monitoring, super::signal::terminated()).await;
     server.abort();
     result
 }

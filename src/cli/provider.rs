@@ -5,7 +5,7 @@ use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
 use crate::k8s::health::{Health, Server};
 use crate::k8s::manifests::pod as manifest;
-use crate::k8s::pod::{self, Options, Pod, Probe, Seen};
+use crate::k8s::pod::{self, Options, Pod, Probe, Seen, herd};
 use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use prometheus_client::registry::Registry;
@@ -16,14 +16,14 @@ pub struct Args {
     /// The kind of the backend
     #[arg(value_parser = backend())]
     pub backend: Backend,
-    /// The name of the Provider it serves
+    /// The name of the Provider it serves; without it, every Provider of the backend in the namespace
     #[arg(long, env = "BANLIEUE_PROVIDER_NAME", value_name = "NAME")]
-    pub provider_name: String,
-    /// The namespace of the Provider
+    pub provider_name: Option<String>,
+    /// The namespace of the Provider, or of the Providers
     #[arg(long, short, env = "BANLIEUE_PROVIDER_NAMESPACE")]
     pub namespace: String,
     /// The uid of the Provider: for another one of that name it neither logs in nor writes
-    #[arg(long, env = "BANLIEUE_PROVIDER_UID", value_name = "UID")]
+    #[arg(long, env = "BANLIEUE_PROVIDER_UID", value_name = "UID", requires = "provider_name")]
     pub provider_uid: Option<String>,
     /// The name of this pod, for Events
     #[arg(long, env = "POD_NAME", default_value = "banlieue-provider", hide = true)]
@@ -39,7 +39,8 @@ pub struct Args {
     pub access: Access,
 }
 
-fn backend() -> impl TypedValueParser<Value = Backend> {
+/// Reads the word of a backend; a wrong one is answered with those there are.
+pub(super) fn backend() -> impl TypedValueParser<Value = Backend> {
     let words = PossibleValuesParser::new(Backend::ALL.map(Backend::as_str));
     words.map(|word| Backend::ALL.into_iter().find(|b| b.as_str() == word).unwrap_or(Backend::Vsphere))
 }
@@ -58,16 +59,25 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     let options = Options {
         backend: args.backend,
         namespace: args.namespace,
-        provider: args.provider_name,
+        provider: args.provider_name.clone().unwrap_or_default(),
         provider_uid: args.provider_uid,
         pod_name: args.pod_name,
         pod_uid,
     };
-    let (health, meter) = (Health::waiting_for(&[pod::READY]), Meter::default());
+    let serves_all = args.provider_name.is_none();
+    let check = if serves_all { herd::WATCHES } else { pod::READY };
+    let (health, meter) = (Health::waiting_for(&[check]), Meter::default());
     let mut metrics = Registry::default();
     meter.register(&mut metrics);
-    let keeper = Keeper::new(options.backend, meter);
-    let pod = Pod::new(client, options, keeper, health.clone(), &mut metrics);
+    let backend = options.backend;
+    let keeper = move || Keeper::new(backend, meter.clone());
+    if serves_all {
+        let server = tokio::spawn(server.serve(health.clone(), metrics, super::signal::terminated()));
+        let served = herd::serve(client, options, keeper, health, super::signal::terminated()).await;
+        server.abort();
+        return served;
+    }
+    let pod = Pod::new(client, options, keeper(), health.clone(), &mut metrics);
     let server = tokio::spawn(server.serve(health, metrics, super::signal::terminated()));
     pod.serve(super::signal::terminated()).await;
     server.abort();

@@ -24,6 +24,8 @@ pub struct Source {
     pub kubeconfig: Option<PathBuf>,
     /// The context to take, in place of the current one.
     pub context: Option<String>,
+    /// Whom to act as, where the person may.
+    pub impersonate: Option<String>,
 }
 
 /// Who waits for the answers.
@@ -128,6 +130,7 @@ async fn config(source: &Source, purpose: Purpose) -> Result<Config, NoConnectio
     } else {
         kubeconfig::load(source.kubeconfig.as_deref(), source.context.as_deref()).await?
     };
+    config.auth_info.impersonate.clone_from(&source.impersonate);
     // kube's own retries take up to 15 turns, obey any Retry-After, and repeat a POST.
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT);

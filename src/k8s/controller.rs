@@ -1,5 +1,6 @@
 //! Watches, the work queue, and the end: everything around [`Operator::reconcile`].
 use super::caches::{Caches, Wake};
+use super::fence::Fenced;
 use super::health::Health;
 use super::lease::{Elector, Meta, REWOUND, Timing, Until};
 use super::manifests::names;
@@ -67,15 +68,24 @@ enum End {
     Blind(String),
 }
 
+/// What is left to choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Conduct {
+    /// How a leader is elected; without it this replica leads from the start.
+    pub timing: Option<Timing>,
+    /// Mint though the admission policies do not limit the operator.
+    pub allow_unfenced: bool,
+}
+
 /// Runs the operator until `stop` resolves; the effects in hand are finished first, then the Lease is given back. A
-/// replica that does not lead keeps its caches warm. Without an election's `timing` this one leads from the start.
+/// replica that does not lead keeps its caches warm.
 ///
 /// # Errors
 /// When the Lease is lost, a watch is dead, or the API server went back in time.
 pub async fn run(
     client: Client,
     identity: Identity,
-    timing: Option<Timing>,
+    conduct: Conduct,
     monitoring: Monitoring,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
@@ -94,8 +104,15 @@ pub async fn run(
         end = over.clone() => return end.into(),
     }
     tracing::info!("caches are complete");
+    let fence = Arc::new(Fenced::new(&identity.namespace, conduct.allow_unfenced, health, metrics.clone()));
+    tokio::select! {
+        () = fence.settle(&client, &caches) => {}
+        end = over.clone() => return end.into(),
+    }
+    let (keeper, asker, seen) = (fence.clone(), client.clone(), caches.clone());
+    tasks.spawn(async move { keeper.keep(&asker, &seen, &wake).await });
     let (done, ended) = oneshot::channel::<()>();
-    let leadership = timing.map(|timing| {
+    let leadership = conduct.timing.map(|timing| {
         let Identity { namespace, holder, .. } = &identity;
         let elector = Elector::new(client.clone(), namespace, names::OPERATOR, holder, timing, Meta::default());
         elector.run(ended.map(drop))
@@ -123,6 +140,7 @@ pub async fn run(
         caches,
         memory: Memory::default(),
         metrics: metrics.clone(),
+        fence,
         leads: leads.clone(),
     });
     let sweeper = operator.clone();

@@ -7,7 +7,7 @@ use super::operator::Operator;
 use super::refusal::bounded;
 use super::{kinds, stamp};
 use crate::effects::Refusal;
-use crate::fsm::{Fault, Fence, Halt, ObjectRef, Part, Place, Reason};
+use crate::fsm::{Fault, Halt, ObjectRef, Part, Place, Reason};
 use crate::k8s::crd::{Provider, ProviderClass};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
@@ -30,7 +30,8 @@ pub async fn look(operator: &Operator, provider: Arc<Provider>, halt: Option<Hal
         (known(operator, &provider, class.as_deref(), halt.as_ref()).await?, operator.caches.pods.indexed(&uid))
     };
     let place = if deleting { Place::There } else { place(operator, &provider, class.as_deref()).await? };
-    Ok(Raw { provider, class, found, pods, place, fence: Fence::Closed, halt })
+    let fence = operator.fence.state(&operator.client, &provider).await;
+    Ok(Raw { provider, class, found, pods, place, fence, halt })
 }
 
 /// The class. One that is not there is read live before that is told: the watches of a Provider and of a class that were

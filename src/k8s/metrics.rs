@@ -34,6 +34,8 @@ pub struct Metrics {
     /// Sweeps that stopped because an answer could not be trusted.
     pub sweeps_stopped: Counter,
     leads: Gauge,
+    /// Policies of the fence that do not deny what they must.
+    pub fence_open: Gauge,
 }
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
@@ -59,6 +61,7 @@ impl Metrics {
             orphans: Family::default(),
             sweeps_stopped: Counter::default(),
             leads: leads(registry, super::manifests::names::OPERATOR),
+            fence_open: Gauge::default(),
         };
         let m = metrics.clone();
         let workers_family = Family::<Labels, Gauge>::default();
@@ -80,6 +83,7 @@ impl Metrics {
         registry.register("banlieue_events_dropped", "Events given up after some tries", m.events_dropped);
         registry.register("banlieue_orphans_removed", "Objects of Providers that are gone, by kind", m.orphans);
         registry.register("banlieue_sweeps_stopped", "Sweeps stopped by an untrusted answer", m.sweeps_stopped);
+        registry.register("banlieue_fence_open", "Admission policies that do not deny what they must", m.fence_open);
         registry.register_collector(Box::new(ByPhase(providers)));
         metrics
     }

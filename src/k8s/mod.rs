@@ -6,6 +6,7 @@ mod audit;
 pub mod bootstrap;
 pub mod cache;
 pub mod caches;
+pub mod check;
 pub mod client;
 pub mod cluster;
 pub mod complaint;
@@ -14,6 +15,7 @@ pub mod crd;
 pub mod diff;
 pub mod event;
 pub mod failure;
+pub mod fence;
 pub mod fleet;
 pub mod health;
 pub mod kinds;
@@ -36,6 +38,7 @@ pub mod stamp;
 pub mod strict;
 pub mod sweep;
 pub mod time;
+pub mod uninstall;
 pub mod vigil;
 
 /// An error and everything that caused it, in one line, without repeating what a cause already said.

@@ -3,6 +3,7 @@ use super::caches::Caches;
 use super::cluster::Cluster;
 use super::controller::Identity;
 use super::crd::Provider;
+use super::fence::Fenced;
 use super::lease::Until;
 use super::look::look;
 use super::manifests::{Manifest, Workload, five};
@@ -36,6 +37,8 @@ pub struct Operator {
     pub memory: Memory,
     /// What is counted.
     pub metrics: Metrics,
+    /// Whether the admission policies limit it.
+    pub fence: Arc<Fenced>,
     /// Until when this replica leads.
     pub leads: Until,
 }

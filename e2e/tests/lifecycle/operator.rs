@@ -47,14 +47,21 @@ impl Operator {
         .await
     }
 
-    /// Waits until it has complete caches.
+    /// Waits until it has complete caches and is fenced in.
     pub(crate) async fn ready(&self) -> Result<()> {
         until("the operator is ready", START, async || {
-            let answer = reqwest::get(format!("http://127.0.0.1:{}/readyz", self.port)).await;
-            let ready = answer.as_ref().is_ok_and(|a| a.status().is_success());
-            Ok(if ready { Ok(()) } else { Err(format!("{answer:?}")) })
+            let said = self.readyz().await;
+            Ok(if said == "ok" { Ok(()) } else { Err(said) })
         })
         .await
+    }
+
+    /// What `/readyz` says; nothing before it is served.
+    pub(crate) async fn readyz(&self) -> String {
+        match reqwest::get(format!("http://127.0.0.1:{}/readyz", self.port)).await {
+            Ok(answer) => answer.text().await.unwrap_or_default(),
+            Err(_) => String::new(),
+        }
     }
 
     /// Waits until it has ended this many reconciles.

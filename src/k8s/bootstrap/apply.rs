@@ -1,6 +1,7 @@
 //! One object: looked at, asked for as a dry run, and written only if that would change it.
 use super::{Conduct, Failed};
 use crate::k8s::client::Client;
+use crate::k8s::diff::diff;
 use crate::k8s::manifests::install::{Object, Stage};
 use crate::k8s::manifests::names::MANAGER_BOOTSTRAP;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
@@ -31,8 +32,11 @@ impl std::fmt::Display for Outcome {
     }
 }
 
-/// How long a kind just established may still be unknown to the path that serves it.
-const SERVED: Duration = Duration::from_secs(10);
+/// What became of an object, and the fields it differs in, where they were asked for.
+type Done = (Outcome, Vec<String>);
+
+/// How long a kind just established may still be unknown to the path that serves it: longest where it was removed before.
+const SERVED: Duration = Duration::from_secs(60);
 
 pub(super) fn api(client: &Client, object: &Object) -> Api<DynamicObject> {
     match &object.namespace {
@@ -41,12 +45,14 @@ pub(super) fn api(client: &Client, object: &Object) -> Api<DynamicObject> {
     }
 }
 
-pub(super) async fn apply(client: &Client, object: &Object, conduct: Conduct) -> Result<Outcome, Failed> {
+pub(super) async fn apply(client: &Client, object: &Object, conduct: Conduct) -> Result<Done, Failed> {
     let until = Instant::now() + SERVED;
     loop {
         match attempt(client, object, conduct).await {
             Err(Fault::Api(kube::Error::Api(status)))
-                if object.stage == Stage::Classes && matches!(status.code, 404 | 409) && Instant::now() < until =>
+                if object.stage == Stage::Classes
+                    && matches!(status.code, 404 | 409 | 429)
+                    && Instant::now() < until =>
             {
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
@@ -74,43 +80,65 @@ impl From<kube::Error> for Fault {
     }
 }
 
-async fn attempt(client: &Client, object: &Object, conduct: Conduct) -> Result<Outcome, Fault> {
+async fn attempt(client: &Client, object: &Object, conduct: Conduct) -> Result<Done, Fault> {
     let api = api(client, object);
     let send = PatchParams::apply(MANAGER_BOOTSTRAP).force();
     let class = object.stage == Stage::Classes;
-    let Some(live) = api.get_opt(&object.name).await? else {
+    let live = match api.get_opt(&object.name).await {
+        // before the first installation the kind is unknown, and so is every object of it
+        Err(kube::Error::Api(status)) if conduct.plan && status.code == 404 => None,
+        answer => answer?,
+    };
+    let Some(live) = live else {
+        if conduct.plan {
+            return Ok((Outcome::Created, vec![]));
+        }
         let mut body = object.body.clone();
         if class {
             // this resourceVersion makes it a create: a class that appears in between is not overwritten
             body["metadata"]["resourceVersion"] = "1".into();
         }
         api.patch(&object.name, &send, &Patch::Apply(&body)).await?;
-        return Ok(Outcome::Created);
+        return Ok((Outcome::Created, vec![]));
     };
     if live.metadata.deletion_timestamp.is_some() {
         return Err(Fault::Terminating);
     }
     // The server's own answer to "what would this change?": it knows defaults, quantities and fields no longer sent.
     let would_be = api.patch(&object.name, &send.clone().dry_run(), &Patch::Apply(&object.body)).await?;
-    if content(&live) == content(&would_be) {
-        return Ok(Outcome::Unchanged);
+    let (before, after) = (content(&live), content(&would_be));
+    if before == after {
+        return Ok((Outcome::Unchanged, vec![]));
     }
+    let fields = if conduct.plan { differing(&before, &after) } else { vec![] };
     if class && !conduct.reset_classes {
-        return Ok(Outcome::Kept);
+        return Ok((Outcome::Kept, fields));
+    }
+    if conduct.plan {
+        return Ok((Outcome::Changed, fields));
     }
     api.patch(&object.name, &send, &Patch::Apply(&object.body)).await?;
-    Ok(Outcome::Changed)
+    Ok((Outcome::Changed, fields))
 }
 
 /// An object without what moves by itself.
-fn content(object: &DynamicObject) -> (Value, Value) {
+fn content(object: &DynamicObject) -> Value {
     let mut metadata = object.metadata.clone();
     metadata.managed_fields = None;
     metadata.resource_version = None;
     metadata.generation = None;
-    let mut data = object.data.clone();
-    if let Some(fields) = data.as_object_mut() {
+    let mut whole = object.data.clone();
+    if let Some(fields) = whole.as_object_mut() {
         fields.remove("status");
+        fields.insert("metadata".into(), serde_json::to_value(metadata).unwrap_or_default());
     }
-    (serde_json::to_value(metadata).unwrap_or_default(), data)
+    whole
+}
+
+/// The fields in which two contents differ: what is new or another, and what would go.
+fn differing(before: &Value, after: &Value) -> Vec<String> {
+    let mut fields = diff(after, before);
+    let gone = diff(before, after).into_iter().filter(|field| !fields.contains(field)).collect::<Vec<_>>();
+    fields.extend(gone);
+    fields
 }

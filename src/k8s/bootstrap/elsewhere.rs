@@ -9,23 +9,54 @@ use kube::Api;
 
 /// Fails where operator or controller are installed in another namespace. A binding whose account is gone counts as a
 /// leftover, which the installation repairs.
-pub(super) async fn refuse(client: &Client, namespace: &str) -> Result<(), Failed> {
+///
+/// # Errors
+/// Then, and where it cannot be asked.
+pub async fn refuse_elsewhere(client: &Client, namespace: &str) -> Result<(), Failed> {
     for name in [names::OPERATOR, names::CONTROLLER] {
-        let object = format!("ClusterRoleBinding {name}");
-        let failed = |e: kube::Error| Failed { object: object.clone(), why: words(&e), todo: remedy(&e).into() };
-        let bindings: Api<ClusterRoleBinding> = Api::all(client.clone());
-        let Some(binding) = bindings.get_opt(name).await.map_err(failed)? else { continue };
-        let others = binding.subjects.unwrap_or_default().into_iter().filter_map(|s| s.namespace);
-        for other in others.filter(|n| n != namespace) {
-            let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &other);
-            if accounts.get_opt(name).await.map_err(failed)?.is_some() {
-                return Err(Failed {
-                    object,
-                    why: format!("banlieue is installed in the namespace {other}, and a cluster has one installation"),
-                    todo: format!("give --namespace {other}, or remove that installation first"),
-                });
-            }
+        if let Some(other) = installed(client, name).await?.into_iter().find(|n| n != namespace) {
+            return Err(Failed {
+                object: format!("ClusterRoleBinding {name}"),
+                why: format!("banlieue is installed in the namespace {other}, and a cluster has one installation"),
+                todo: format!("give --namespace {other}, or remove that installation first"),
+            });
         }
     }
     Ok(())
+}
+
+/// Fails where an operator is installed, whose pods serve every Provider.
+///
+/// # Errors
+/// Then, and where it cannot be asked.
+pub async fn refuse_operator(client: &Client) -> Result<(), Failed> {
+    match installed(client, names::OPERATOR).await?.first() {
+        Some(namespace) => Err(Failed {
+            object: format!("ClusterRoleBinding {}", names::OPERATOR),
+            why: format!(
+                "an operator is installed in the namespace {namespace}: its pods serve every Provider already"
+            ),
+            todo: "remove it first, or give --force".into(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The namespaces in which a role is installed: its account is there, and bound.
+async fn installed(client: &Client, name: &str) -> Result<Vec<String>, Failed> {
+    let failed = |e: kube::Error| Failed {
+        object: format!("ClusterRoleBinding {name}"),
+        why: words(&e),
+        todo: remedy(&e).into(),
+    };
+    let bindings: Api<ClusterRoleBinding> = Api::all(client.clone());
+    let Some(binding) = bindings.get_opt(name).await.map_err(failed)? else { return Ok(vec![]) };
+    let mut found = Vec::new();
+    for namespace in binding.subjects.unwrap_or_default().into_iter().filter_map(|s| s.namespace) {
+        let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &namespace);
+        if accounts.get_opt(name).await.map_err(failed)?.is_some() {
+            found.push(namespace);
+        }
+    }
+    Ok(found)
 }

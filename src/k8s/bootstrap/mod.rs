@@ -8,6 +8,7 @@ use super::client::Client;
 use super::failure::{remedy, words};
 use super::manifests::install::{Object, Stage};
 pub use apply::Outcome;
+pub use elsewhere::{refuse_elsewhere, refuse_operator};
 use std::time::{Duration, Instant};
 
 /// How to go about it.
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 pub struct Conduct {
     /// Overwrites the ProviderClasses that are there and differ; they are kept otherwise.
     pub reset_classes: bool,
+    /// Says what would become of each object, and writes nothing.
+    pub plan: bool,
     /// How long to wait until the Deployments are available; not at all if there is nothing here.
     pub wait: Option<Duration>,
 }
@@ -23,7 +26,8 @@ pub struct Conduct {
 #[derive(Clone, Debug)]
 pub enum Event {
     /// An object is as it should be, or is kept as it was.
-    Applied(Outcome, String),
+    /// In a plan: what would become of it, and in which fields it differs.
+    Applied(Outcome, String, Vec<String>),
     /// It waits, and for what.
     Waiting(String),
 }
@@ -49,31 +53,29 @@ impl Failed {
 /// The longest wait for a kind to be established: it takes a second at most.
 const ESTABLISH: Duration = Duration::from_secs(30);
 
-/// Applies the objects, whose Deployments are in `namespace`, in their order, and waits for what has to be waited for.
+/// Applies the objects in their order, and waits for what has to be waited for.
 ///
 /// # Errors
-/// Where banlieue is installed in another namespace; at the first object that fails, and those before it stay.
+/// At the first object that fails; those before it stay.
 pub async fn install(
     client: &Client,
-    namespace: &str,
     objects: &[Object],
     conduct: Conduct,
     tell: &mut (dyn FnMut(Event) + Send),
 ) -> Result<(), Failed> {
-    elsewhere::refuse(client, namespace).await?;
     let of = |stage| objects.iter().filter(move |o| o.stage == stage);
-    for stage in [Stage::Namespace, Stage::Crds, Stage::Rights, Stage::Workloads, Stage::Classes] {
+    for stage in [Stage::Namespace, Stage::Crds, Stage::Policies, Stage::Rights, Stage::Workloads, Stage::Classes] {
         for object in of(stage) {
-            let outcome = apply::apply(client, object, conduct).await?;
-            tell(Event::Applied(outcome, object.to_string()));
+            let (outcome, fields) = apply::apply(client, object, conduct).await?;
+            tell(Event::Applied(outcome, object.to_string(), fields));
         }
-        if stage == Stage::Crds {
+        if stage == Stage::Crds && !conduct.plan {
             for object in of(stage) {
                 established::wait(client, object, Instant::now() + ESTABLISH, tell).await?;
             }
         }
     }
-    if let Some(patience) = conduct.wait {
+    if let Some(patience) = conduct.wait.filter(|_| !conduct.plan) {
         let until = Instant::now() + patience;
         for object in of(Stage::Workloads) {
             available::wait(client, object, until, patience, tell).await?;

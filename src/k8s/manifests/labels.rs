@@ -4,9 +4,15 @@ use std::collections::BTreeMap;
 /// Which part of the system an object is of.
 pub const COMPONENT: &str = "app.kubernetes.io/component";
 
+/// Who made an object.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// Who made what the installer applies.
+pub const INSTALLER: &str = "banlieue-bootstrap";
+
 /// The labels of an installed object.
 pub fn installed(component: &str, version: &str) -> BTreeMap<String, String> {
-    let mut labels = managed(component, "banlieue-bootstrap");
+    let mut labels = managed(component, INSTALLER);
     labels.insert("app.kubernetes.io/version".into(), version.into());
     labels
 }
@@ -15,7 +21,7 @@ pub fn installed(component: &str, version: &str) -> BTreeMap<String, String> {
 pub fn managed(component: &str, by: &str) -> BTreeMap<String, String> {
     let mut labels = selecting(component);
     labels.insert("app.kubernetes.io/part-of".into(), "banlieue".into());
-    labels.insert("app.kubernetes.io/managed-by".into(), by.into());
+    labels.insert(MANAGED_BY.into(), by.into());
     labels
 }
 

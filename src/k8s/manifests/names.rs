@@ -30,6 +30,12 @@ pub const DEFAULT_NAMESPACE: &str = "banlieue-system";
 pub const OPERATOR: &str = "banlieue-operator";
 /// Name of the controller's objects.
 pub const CONTROLLER: &str = "banlieue-controller";
+/// The policy by which nobody but the operator writes `status.workload`.
+pub const OWNER_OF_STATUS: &str = "banlieue-status-owner";
+/// The policy by which nobody has a Secret read that he may not read.
+pub const DEPUTY: &str = "banlieue-deputy";
+/// The policy on ProviderClasses.
+pub const GUARD_OF_CLASSES: &str = "banlieue-classes";
 /// What every object minted for a Provider begins with.
 pub const PREFIX: &str = "banlieue-provider";
 
@@ -49,6 +55,11 @@ pub fn provider_hash(namespace: &str, name: &str) -> String {
 /// `banlieue-provider-<backend>`: the shared ClusterRole of a backend, and the objects of a static install.
 pub fn shared(backend: Backend) -> String {
     format!("{PREFIX}-{backend}")
+}
+
+/// The policy that limits what the operator writes of a kind, given its plural.
+pub fn fence(plural: &str) -> String {
+    format!("banlieue-fence-{}", plural.replace('/', "-"))
 }
 
 /// The Lease of a Provider's pods, one for all backends, in the Provider's namespace.

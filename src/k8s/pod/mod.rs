@@ -2,6 +2,7 @@
 //! its status. What a backend is stays behind [`Probe`].
 mod conditions;
 mod event;
+pub mod herd;
 mod home;
 mod meter;
 mod pace;

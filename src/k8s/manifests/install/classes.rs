@@ -1,6 +1,6 @@
 //! One ProviderClass per backend of this build.
 use super::{Install, Object, Stage};
-use crate::k8s::crd::{Backend, Image, Logging, ProviderClass, ProviderClassSpec};
+use crate::k8s::crd::{Backend, Logging, ProviderClass, ProviderClassSpec};
 use crate::k8s::manifests::labels;
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn class(install: &Install, backend: Backend) -> ProviderClass {
         backend.as_str(),
         ProviderClassSpec {
             backend,
-            image: Image { repository: install.repository(), tag: Some(install.version.clone()), ..Default::default() },
+            image: install.class_image(),
             logging: install.log_format.map(|format| Logging { format: Some(format), ..Default::default() }),
             workload_namespace: None,
             replicas: None,

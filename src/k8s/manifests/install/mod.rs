@@ -5,14 +5,17 @@ mod classes;
 mod object;
 mod options;
 mod platform;
+mod policies;
 mod rights;
 mod rules;
+mod standalone;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod workloads;
 
-pub use object::{Object, Stage};
+pub use object::{Object, Section, Stage};
 pub use options::{Install, Invalid};
 pub use stream::yaml;
 
@@ -23,6 +26,7 @@ impl Install {
     /// None is expected: a type of ours that cannot be written as JSON.
     pub fn objects(&self) -> Result<Vec<Object>, serde_json::Error> {
         let mut objects = platform::objects(self)?;
+        objects.extend(policies::objects(self)?);
         objects.extend(rights::objects(self)?);
         objects.extend(workloads::objects(self)?);
         if self.provider_classes {

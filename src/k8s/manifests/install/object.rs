@@ -12,12 +12,36 @@ pub enum Stage {
     Namespace,
     /// The kinds, which have to be established before objects of theirs are taken.
     Crds,
+    /// The admission policies: they are there before the rights that they limit.
+    Policies,
     /// Identities and what they may do: all of it before anything runs under them.
     Rights,
     /// Operator and controller.
     Workloads,
     /// One class per backend.
     Classes,
+}
+
+/// What can be installed by itself: on an empty cluster an object is not taken before its kind is known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Section {
+    /// The kinds.
+    Crds,
+    /// The namespace, policies, rights and Deployments.
+    Platform,
+    /// The ProviderClasses.
+    Classes,
+}
+
+impl Stage {
+    /// The section that a stage is of.
+    pub const fn section(self) -> Section {
+        match self {
+            Stage::Crds => Section::Crds,
+            Stage::Namespace | Stage::Policies | Stage::Rights | Stage::Workloads => Section::Platform,
+            Stage::Classes => Section::Classes,
+        }
+    }
 }
 
 /// One object to apply.

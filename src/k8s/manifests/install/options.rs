@@ -1,6 +1,7 @@
 //! [`Install`]: how to install, checked as it is made.
-use crate::k8s::crd::LogFormat;
+use crate::k8s::crd::{Image, LogFormat, PullSecret};
 use crate::k8s::lease::Timing;
+use crate::k8s::manifests::names;
 
 /// How to install.
 #[derive(Clone, Debug)]
@@ -12,6 +13,9 @@ pub struct Install {
     pub(super) election: Timing,
     pub(super) log_format: Option<LogFormat>,
     pub(super) provider_classes: bool,
+    pub(super) allowed_images: Vec<String>,
+    pub(super) digest: Option<String>,
+    pub(super) pull_secret: Option<String>,
 }
 
 /// An option that cannot be used, in one sentence that names it.
@@ -65,6 +69,9 @@ impl Install {
             election: Timing::ROLE,
             log_format: None,
             provider_classes: true,
+            allowed_images: Vec::new(),
+            digest: None,
+            pull_secret: None,
         })
     }
 
@@ -102,6 +109,59 @@ impl Install {
         self
     }
 
+    /// With pods of Providers from images under these prefixes only, such as `registry.example.com/infra`; from any where
+    /// there are none.
+    ///
+    /// # Errors
+    /// Where one is no prefix of a repository, or none covers the image of this very installation.
+    pub fn allow_images(mut self, prefixes: Vec<String>) -> Result<Self, Invalid> {
+        let option = "--allow-images";
+        if let Some(wrong) = prefixes.iter().find(|p| !is_registry(p)) {
+            let problem = "is no prefix of a repository: write it like registry.example.com/infra";
+            return Err(Invalid { option, value: wrong.clone(), problem });
+        }
+        let own = self.repository();
+        let covers =
+            |p: &String| own.strip_prefix(p.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if !prefixes.is_empty() && !prefixes.iter().any(covers) {
+            let problem = "does not cover <registry>/banlieue, which the classes of this installation run";
+            return Err(Invalid { option, value: prefixes.join(","), problem });
+        }
+        self.allowed_images = prefixes;
+        Ok(self)
+    }
+
+    /// With the image of this digest, whatever the tag says.
+    ///
+    /// # Errors
+    /// Where it is no digest.
+    pub fn digest(mut self, digest: Option<String>) -> Result<Self, Invalid> {
+        if let Some(wrong) = digest.as_ref().filter(|d| !is_digest(d)) {
+            let problem = "is no digest: write it like sha256: and 64 hexadecimal digits in lower case";
+            return Err(Invalid { option: "--image-digest", value: wrong.clone(), problem });
+        }
+        self.digest = digest;
+        Ok(self)
+    }
+
+    /// With this Secret for pulling the image: it has to be in the namespace of each pod.
+    ///
+    /// # Errors
+    /// Where it is no name of a Secret.
+    pub fn pull_secret(mut self, name: Option<String>) -> Result<Self, Invalid> {
+        if let Some(wrong) = name.as_ref().filter(|n| n.is_empty() || n.len() > 253 || !n.split('.').all(is_label)) {
+            let problem = "is no name of a Secret: lower case letters, digits, dashes and dots";
+            return Err(Invalid { option: "--image-pull-secret", value: wrong.clone(), problem });
+        }
+        self.pull_secret = name;
+        Ok(self)
+    }
+
+    /// The operator as the API server knows it.
+    pub fn operator(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.namespace, names::OPERATOR)
+    }
+
     /// Where it is installed.
     pub fn namespace(&self) -> &str {
         &self.namespace
@@ -112,9 +172,21 @@ impl Install {
         format!("{}/banlieue", self.registry)
     }
 
-    /// The image: exactly `<registry>/banlieue:<version>`.
+    /// The image: exactly `<registry>/banlieue:<version>`, or by its digest where one is given.
     pub fn image(&self) -> String {
-        format!("{}:{}", self.repository(), self.version)
+        self.class_image().reference()
+    }
+
+    /// The image as a class has it.
+    pub(super) fn class_image(&self) -> Image {
+        let secret = self.pull_secret.iter().map(|name| PullSecret { name: name.clone() });
+        Image {
+            repository: self.repository(),
+            tag: Some(self.version.clone()),
+            digest: self.digest.clone(),
+            pull_secrets: secret.collect(),
+            ..Default::default()
+        }
     }
 }
 
@@ -126,6 +198,11 @@ fn is_label(text: &str) -> bool {
 fn is_tag(text: &str) -> bool {
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     (1..=128).contains(&text.len()) && text.chars().all(inner) && !text.starts_with(['.', '-'])
+}
+
+fn is_digest(text: &str) -> bool {
+    let digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    text.strip_prefix("sha256:").is_some_and(|hash| hash.len() == 64 && hash.chars().all(digit))
 }
 
 /// A host with an optional port, and path parts as the class's rule on `image.repository` has them.

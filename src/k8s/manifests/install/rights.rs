@@ -9,14 +9,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 pub(super) fn objects(install: &Install) -> Result<Vec<Object>, serde_json::Error> {
     let mut objects = Vec::new();
     for backend in Backend::all_compiled() {
-        let comment =
-            format!("What every {backend} provider may read across namespaces: the classes, and nothing else.");
-        let name = names::shared(backend);
-        objects.push(Object::new(Stage::Rights, comment, cluster_role(install, &name, "provider", rules::shared()))?);
+        objects.push(shared(install, backend)?);
     }
     objects.extend(operator(install)?);
     objects.extend(controller(install)?);
     Ok(objects)
+}
+
+/// The shared ClusterRole of a backend.
+pub(super) fn shared(install: &Install, backend: Backend) -> Result<Object, serde_json::Error> {
+    let comment = format!("What every {backend} provider may read across namespaces: the classes, and nothing else.");
+    Object::new(Stage::Rights, comment, cluster_role(install, &names::shared(backend), "provider", rules::shared()))
 }
 
 fn operator(install: &Install) -> Result<Vec<Object>, serde_json::Error> {
@@ -67,7 +70,7 @@ fn identity(install: &Install, name: &str, role: &str, rules: Object) -> Result<
 }
 
 /// The pods ask for the token themselves; nothing else that runs under the account gets one.
-fn account(metadata: ObjectMeta) -> ServiceAccount {
+pub(super) fn account(metadata: ObjectMeta) -> ServiceAccount {
     ServiceAccount { metadata, automount_service_account_token: Some(false), ..Default::default() }
 }
 
@@ -83,11 +86,11 @@ fn meta(install: &Install, name: &str, component: &str) -> ObjectMeta {
     }
 }
 
-fn reference(kind: &str, name: &str) -> RoleRef {
+pub(super) fn reference(kind: &str, name: &str) -> RoleRef {
     RoleRef { api_group: Some("rbac.authorization.k8s.io".into()), kind: kind.into(), name: name.into() }
 }
 
-fn subject(install: &Install, name: &str) -> Subject {
+pub(super) fn subject(install: &Install, name: &str) -> Subject {
     Subject {
         kind: "ServiceAccount".into(),
         name: name.into(),

@@ -35,6 +35,12 @@ pub(super) fn handed_out() -> Vec<PolicyRule> {
     ]
 }
 
+/// The provider of a static installation, in its namespace: the minted Role without its names, as long as it is all within
+/// one namespace.
+pub(super) fn standalone() -> Vec<PolicyRule> {
+    handed_out()
+}
+
 /// The operator: what it does itself, then what it hands out.
 pub(super) fn operator() -> Vec<PolicyRule> {
     let mut rules = vec![

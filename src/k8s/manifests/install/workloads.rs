@@ -2,7 +2,9 @@
 use super::{Install, Object, Stage};
 use crate::k8s::manifests::{labels, names, pod};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
-use k8s_openapi::api::core::v1::{EnvVar, PodSpec, PodTemplateSpec, ResourceRequirements};
+use k8s_openapi::api::core::v1::{
+    Container, EnvVar, LocalObjectReference, PodSpec, PodTemplateSpec, ResourceRequirements,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -28,51 +30,70 @@ fn deployment(install: &Install, name: &str, role: &str, memory: &str) -> Deploy
     let mut args = vec![role.to_owned()];
     args.extend(install.election.flags());
     let mut container = pod::container(role, &install.image(), args, env(install));
-    container.resources = Some(ResourceRequirements {
-        requests: Some(quantities(&[("cpu", "10m"), ("memory", "32Mi")])),
-        limits: Some(quantities(&[("memory", memory)])),
-        ..Default::default()
-    });
-    Deployment {
-        metadata: ObjectMeta {
-            name: Some(name.into()),
-            namespace: Some(install.namespace.clone()),
-            labels: Some(labels::installed(role, &install.version)),
-            ..Default::default()
-        },
-        spec: DeploymentSpec {
-            replicas: Some(install.replicas),
-            selector: LabelSelector { match_labels: Some(labels::selecting(role)), ..Default::default() },
-            strategy: Some(DeploymentStrategy {
-                type_: Some("RollingUpdate".into()),
-                rolling_update: Some(RollingUpdateDeployment {
-                    max_surge: Some(IntOrString::Int(1)),
-                    max_unavailable: Some(IntOrString::Int(0)),
+    container.resources = Some(resources(memory));
+    let pods = Pods { component: role, account: name, selector: labels::selecting(role), container };
+    pods.deployment(install, install.replicas)
+}
+
+/// What differs between the Deployments of an installation.
+pub(super) struct Pods<'a> {
+    pub(super) component: &'a str,
+    /// The name of ServiceAccount and Deployment.
+    pub(super) account: &'a str,
+    pub(super) selector: BTreeMap<String, String>,
+    pub(super) container: Container,
+}
+
+impl Pods<'_> {
+    pub(super) fn deployment(self, install: &Install, replicas: i32) -> Deployment {
+        // without the version: a pod restarts for what changes in it, and the image says that
+        let mut labels = self.selector.clone();
+        labels.insert("app.kubernetes.io/part-of".into(), "banlieue".into());
+        let secret = install.pull_secret.as_ref().map(|name| vec![LocalObjectReference { name: name.clone() }]);
+        Deployment {
+            metadata: ObjectMeta {
+                name: Some(self.account.into()),
+                namespace: Some(install.namespace.clone()),
+                labels: Some(labels::installed(self.component, &install.version)),
+                ..Default::default()
+            },
+            spec: DeploymentSpec {
+                replicas: Some(replicas),
+                selector: LabelSelector { match_labels: Some(self.selector), ..Default::default() },
+                strategy: Some(DeploymentStrategy {
+                    type_: Some("RollingUpdate".into()),
+                    rolling_update: Some(RollingUpdateDeployment {
+                        max_surge: Some(IntOrString::Int(1)),
+                        max_unavailable: Some(IntOrString::Int(0)),
+                    }),
                 }),
-            }),
-            template: PodTemplateSpec {
-                // without the version: a pod restarts for what changes in it, and the image says that
-                metadata: Some(ObjectMeta { labels: Some(pod_labels(role)), ..Default::default() }),
-                spec: Some(PodSpec {
-                    service_account_name: Some(name.into()),
-                    automount_service_account_token: Some(true),
-                    enable_service_links: Some(false),
-                    security_context: Some(pod::pod_security()),
-                    containers: vec![container],
-                    termination_grace_period_seconds: Some(10),
-                    ..Default::default()
-                }),
+                template: PodTemplateSpec {
+                    metadata: Some(ObjectMeta { labels: Some(labels), ..Default::default() }),
+                    spec: Some(PodSpec {
+                        service_account_name: Some(self.account.into()),
+                        automount_service_account_token: Some(true),
+                        enable_service_links: Some(false),
+                        security_context: Some(pod::pod_security()),
+                        containers: vec![self.container],
+                        image_pull_secrets: secret,
+                        termination_grace_period_seconds: Some(10),
+                        ..Default::default()
+                    }),
+                },
+                ..Default::default()
             },
             ..Default::default()
-        },
-        ..Default::default()
+        }
     }
 }
 
-fn pod_labels(role: &str) -> BTreeMap<String, String> {
-    let mut labels = labels::selecting(role);
-    labels.insert("app.kubernetes.io/part-of".into(), "banlieue".into());
-    labels
+/// Little, and a limit on memory alone.
+pub(super) fn resources(memory: &str) -> ResourceRequirements {
+    ResourceRequirements {
+        requests: Some(quantities(&[("cpu", "10m"), ("memory", "32Mi")])),
+        limits: Some(quantities(&[("memory", memory)])),
+        ..Default::default()
+    }
 }
 
 fn env(install: &Install) -> Vec<EnvVar> {

@@ -1,0 +1,51 @@
+//! What holds when the operator is taken over: the admission policies, attacked under its own token.
+//!
+//! One cluster without a node serves the suite, the product installed by its own installer, the operator a process of this
+//! machine. Attacks are dry runs: the API server decides on them as on any write, and one that passes ruins nothing.
+mod attack;
+mod deputy;
+mod open;
+mod scene;
+mod stage;
+mod types;
+
+#[expect(dead_code, reason = "other suites have long tests")]
+#[path = "../support/lab.rs"]
+mod lab;
+#[expect(dead_code, reason = "the lifecycle asks more of it")]
+#[path = "../lifecycle/operator.rs"]
+mod operator;
+#[path = "../lifecycle/until.rs"]
+mod until;
+
+use lab::{Lab, Manner, tests};
+use libtest_mimic::Trial;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// How many tests run beside each other: they ask more than they wait.
+const AT_ONCE: usize = 3;
+
+fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
+    let mut all = tests!(lab, Beside:
+        types::no_policy_has_a_warning,
+        types::a_typo_is_caught,
+        attack::every_attack_is_denied,
+        attack::legitimate_writes_pass,
+        attack::what_is_accepted_is_known,
+        attack::a_read_of_a_secret_is_told_of,
+        deputy::nobody_has_a_secret_read_that_he_may_not_read,
+        deputy::nobody_else_writes_the_workload,
+        deputy::a_class_keeps_out_of_the_cluster_itself,
+    );
+    all.extend(tests!(lab, Alone:
+        open::an_open_fence_stops_the_mint,
+        open::an_operator_that_is_told_to_goes_on,
+    ));
+    all
+}
+
+fn main() -> ExitCode {
+    let lab = Arc::new(Lab::new());
+    lab.play(AT_ONCE, trials(&lab), vec![])
+}

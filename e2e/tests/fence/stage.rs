@@ -1,0 +1,95 @@
+//! [`Stage`]: a control plane with the product installed on it, and its operator as a process of this machine.
+use crate::operator::Operator;
+use anyhow::{Context, Result, ensure};
+use banlieue::k8s::manifests::names;
+use banlieue_e2e::{Cluster, Options, logs, product};
+use kube::Client;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use tokio::sync::{Mutex, OnceCell};
+
+/// What the product tells people to record.
+const AUDIT: &str = include_str!("../../../deploy/audit/policy.yaml");
+
+/// A cluster without a node, the product installed, the operator running.
+pub(crate) struct Stage {
+    /// The cluster.
+    pub(crate) cluster: Cluster,
+    /// The administrator's client.
+    pub(crate) client: Client,
+    /// A client under the token of the operator's own account.
+    pub(crate) taken_over: Client,
+    /// The operator that runs; who stops it has the stage alone.
+    pub(crate) operator: Mutex<Option<Operator>>,
+    /// What the attacks are about.
+    pub(crate) scene: OnceCell<crate::scene::Scene>,
+    program: PathBuf,
+    kubeconfig: PathBuf,
+}
+
+impl Stage {
+    /// Cluster up, `bootstrap operator` run, operator leading.
+    pub(crate) async fn start() -> Result<Self> {
+        let name = format!("fence-{}", std::process::id());
+        let options = Options::ephemeral(name).control_plane_only().without_vcsim().audit_policy(AUDIT);
+        let cluster = Cluster::start(options).await?;
+        let program = product::debug()?;
+        let client = cluster.client().await?;
+        let account = format!("{}/{}", names::DEFAULT_NAMESPACE, names::OPERATOR);
+        bootstrap(&program, &cluster)?;
+        let kubeconfig = cluster.run_dir().write("operator.kubeconfig", &cluster.kubeconfig_as(&account).await?)?;
+        let taken_over = cluster.client_as(&account).await?;
+        let (operator, scene) = Default::default();
+        let stage = Stage { cluster, client, taken_over, operator, scene, program, kubeconfig };
+        let operator = stage.operator("operator", &[])?;
+        operator.leads().await?;
+        operator.ready().await?;
+        *stage.operator.lock().await = Some(operator);
+        Ok(stage)
+    }
+
+    /// An operator as a process, with further flags; it may not lead yet.
+    pub(crate) fn operator(&self, holder: &str, flags: &[&str]) -> Result<Operator> {
+        let log = self.cluster.run_dir().log(holder);
+        let args = [&["operator"][..], flags].concat();
+        Operator::start(&self.program, &[], &self.kubeconfig, holder, &log, &args)
+    }
+
+    /// `bootstrap operator` as a person runs it.
+    pub(crate) fn bootstrap(&self) -> Result<()> {
+        bootstrap(&self.program, &self.cluster)
+    }
+
+    /// `banlieue audit` on the API server's log, as a person runs it.
+    pub(crate) fn audit(&self) -> Result<std::process::Output> {
+        let mut command = Command::new(&self.program);
+        command.arg("audit").arg(self.cluster.audit_log_path()).output().context("cannot run the program")
+    }
+
+    /// Ends the cluster. After a failure everything it wrote is copied out first.
+    pub(crate) fn end(self: Arc<Self>, failed: bool) {
+        if failed {
+            match logs::collect(&self.cluster) {
+                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
+                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
+            }
+        }
+        if let Some(Stage { cluster, operator, .. }) = Arc::into_inner(self) {
+            drop(operator);
+            if let Err(error) = cluster.shut_down() {
+                eprintln!("the cluster is not wholly down: {error:#}");
+            }
+        }
+    }
+}
+
+/// No node runs the Deployments that it makes, so nothing is waited for.
+fn bootstrap(program: &PathBuf, cluster: &Cluster) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(["bootstrap", "operator", "--no-wait"]).stdin(Stdio::null());
+    command.env("KUBECONFIG", cluster.kubeconfig_path()).env("NO_PROXY", "*");
+    let done = command.output().context("cannot run the program")?;
+    ensure!(done.status.success(), "bootstrap operator: {}", String::from_utf8_lossy(&done.stderr));
+    Ok(())
+}

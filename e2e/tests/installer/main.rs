@@ -1,0 +1,30 @@
+//! The installer's verbs on a real API server: install, look, remove, and what is there before and after.
+//!
+//! One cluster without a node; each test begins and ends on an empty one, so they run one after the other.
+mod remove;
+mod stage;
+mod standalone;
+
+#[expect(dead_code, reason = "other suites have long tests")]
+#[path = "../support/lab.rs"]
+mod lab;
+#[expect(dead_code, reason = "the lifecycle asks more of it")]
+#[path = "../lifecycle/operator.rs"]
+mod operator;
+#[path = "../lifecycle/until.rs"]
+mod until;
+
+use lab::{Lab, Manner, tests};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn main() -> ExitCode {
+    let lab = Arc::new(Lab::new());
+    let trials = tests!(lab, Alone:
+        remove::a_cluster_is_as_it_was,
+        remove::providers_stay_and_nothing_of_ours_does,
+        standalone::one_process_serves_a_namespace,
+        standalone::not_beside_an_operator,
+    );
+    lab.play(1, trials, vec![])
+}

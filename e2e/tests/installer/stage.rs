@@ -1,0 +1,140 @@
+//! [`Stage`]: an empty control plane, and the program that installs on it.
+use crate::operator::Operator;
+use anyhow::{Context, Result, ensure};
+use banlieue_e2e::{Cluster, Options, logs, product};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::discovery::{Discovery, Scope, verbs};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+
+/// An empty cluster without a node.
+pub(crate) struct Stage {
+    /// The cluster.
+    pub(crate) cluster: Cluster,
+    /// The administrator's client.
+    pub(crate) client: Client,
+    program: PathBuf,
+}
+
+/// A process that is killed when this value is dropped.
+pub(crate) struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Stage {
+    /// Cluster up, nothing on it.
+    pub(crate) async fn start() -> Result<Self> {
+        let name = format!("installer-{}", std::process::id());
+        let cluster = Cluster::start(Options::ephemeral(name).control_plane_only().without_vcsim()).await?;
+        let (program, client) = (product::debug()?, cluster.client().await?);
+        Ok(Stage { cluster, client, program })
+    }
+
+    /// The program as a person runs it.
+    pub(crate) fn banlieue(&self, args: &[&str]) -> Result<Output> {
+        let mut command = Command::new(&self.program);
+        command.args(args).stdin(Stdio::null()).env("NO_PROXY", "*");
+        command.env("KUBECONFIG", self.cluster.kubeconfig_path()).output().context("cannot run the program")
+    }
+
+    /// What it prints where it must not fail.
+    pub(crate) fn done(&self, args: &[&str]) -> Result<String> {
+        let output = self.banlieue(args)?;
+        ensure!(output.status.success(), "{args:?}: {}", text(&output));
+        Ok(text(&output))
+    }
+
+    /// The operator, under the token of its account, once it leads and is fenced in.
+    pub(crate) async fn operator(&self) -> Result<Operator> {
+        let kubeconfig = self.kubeconfig("banlieue-system/banlieue-operator").await?;
+        let log = self.cluster.run_dir().log("operator");
+        let operator = Operator::start(&self.program, &[], &kubeconfig, "operator", &log, &["operator"])?;
+        operator.leads().await?;
+        operator.ready().await?;
+        Ok(operator)
+    }
+
+    /// A role under the token of an account; its log has that name.
+    pub(crate) async fn role(&self, account: &str, args: &[&str]) -> Result<Running> {
+        let kubeconfig = self.kubeconfig(account).await?;
+        let log = std::fs::File::create(self.cluster.run_dir().log(&account.replace('/', "-")))?;
+        let mut command = Command::new(&self.program);
+        command.args(args).arg("--kubeconfig").arg(kubeconfig).env("NO_PROXY", "*");
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        Ok(Running(command.spawn()?))
+    }
+
+    async fn kubeconfig(&self, account: &str) -> Result<PathBuf> {
+        let text = self.cluster.kubeconfig_as(account).await?;
+        self.cluster.run_dir().write(&format!("{}.kubeconfig", account.replace('/', "-")), &text)
+    }
+
+    /// Every object there is, but for what moves by itself: Events, Leases of the cluster, and what Kubernetes makes anew.
+    pub(crate) async fn objects(&self) -> Result<BTreeSet<String>> {
+        let discovery = Discovery::new(self.client.clone()).run().await?;
+        let mut found = BTreeSet::new();
+        for group in discovery.groups() {
+            for (kind, may) in group.recommended_resources() {
+                if kind.kind == "Event" || kind.kind == "Lease" || !may.supports_operation(verbs::LIST) {
+                    continue;
+                }
+                let namespaced = may.scope == Scope::Namespaced;
+                found.extend(self.of_kind(&kind, namespaced).await?);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn of_kind(&self, kind: &ApiResource, namespaced: bool) -> Result<Vec<String>> {
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), kind);
+        let name = |o: DynamicObject| {
+            let namespace = o.metadata.namespace.filter(|_| namespaced).unwrap_or_default();
+            format!("{}/{} {namespace}/{}", kind.group, kind.plural, o.metadata.name.unwrap_or_default())
+        };
+        Ok(api.list(&ListParams::default()).await?.items.into_iter().map(name).collect())
+    }
+
+    /// Ends the cluster. After a failure everything it wrote is copied out first.
+    pub(crate) fn end(self: Arc<Self>, failed: bool) {
+        if failed {
+            match logs::collect(&self.cluster) {
+                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
+                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
+            }
+        }
+        if let Some(Stage { cluster, .. }) = Arc::into_inner(self)
+            && let Err(error) = cluster.shut_down()
+        {
+            eprintln!("the cluster is not wholly down: {error:#}");
+        }
+    }
+}
+
+/// All that a program printed.
+pub(crate) fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// How long a change of the cluster may take before it counts as not coming.
+pub(crate) const SOON: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// A class for vSphere, and a Provider of it in this namespace, as YAML.
+pub(crate) fn provider(namespace: &str, name: &str, class: &str) -> String {
+    format!(
+        "apiVersion: banlieue.io/v1alpha1
+kind: Provider
+metadata: {{name: {name}, namespace: {namespace}}}
+spec:
+  providerClassRef: {{name: {class}}}
+  connection: {{endpoint: 'https://vcenter.invalid/sdk', credentialsRef: {{name: creds}}}}
+"
+    )
+}

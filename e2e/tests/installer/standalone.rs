@@ -1,0 +1,98 @@
+//! The static installation: the platform from `deploy/`, a provider by the installer, and no operator.
+use crate::stage::{SOON, Stage, provider, text};
+use anyhow::{Result, ensure};
+use banlieue::k8s::crd::Provider;
+use banlieue::k8s::manifests::names;
+use banlieue_e2e::watch;
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+use kube::api::Api;
+use std::time::Duration;
+
+/// Every Provider of its backend there, none elsewhere, none of another backend; no workload, finalizer or stamp.
+pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> {
+    let deploy = |part: &str| format!("{}/../deploy/{part}", env!("CARGO_MANIFEST_DIR"));
+    stage.cluster.kubectl(["apply", "-f", &deploy("crds/")])?;
+    stage.cluster.kubectl([
+        "wait",
+        "--for=condition=Established",
+        "crd/providers.banlieue.io",
+        "crd/providerclasses.banlieue.io",
+    ])?;
+    stage.cluster.kubectl(["apply", "-R", "-f", &deploy("controller/")])?;
+    for namespace in ["infra", "elsewhere"] {
+        stage.cluster.kubectl(["create", "namespace", namespace])?;
+        stage.done(&["bootstrap", "provider", "vsphere", "--namespace", namespace, "--no-wait"])?;
+        stage.cluster.kubectl([
+            "-n",
+            namespace,
+            "create",
+            "secret",
+            "generic",
+            "creds",
+            "--from-literal=username=u",
+            "--from-literal=password=p",
+        ])?;
+    }
+    let second = stage.done(&["bootstrap", "provider", "vsphere", "--namespace", "infra", "--no-wait"])?;
+    ensure!(second.contains("0 created, 0 changed"), "{second}");
+    let account = "infra/banlieue-provider-vsphere";
+    let secrets: Api<Secret> = Api::namespaced(stage.cluster.client_as(account).await?, "elsewhere");
+    ensure!(secrets.get("creds").await.is_err(), "it reads a Secret of another namespace");
+
+    for (namespace, name, class) in
+        [("infra", "one", "vsphere"), ("infra", "two", "vsphere"), ("elsewhere", "far", "vsphere")]
+    {
+        stage.cluster.apply(&provider(namespace, name, class))?;
+    }
+    let proxmox = provider("infra", "other", "proxmox").replace("vcenter.invalid/sdk", "pve.invalid:8006");
+    stage.cluster.apply(&proxmox)?;
+    let args = ["provider", "vsphere", "--namespace", "infra", "--health-port", "0"];
+    let running = stage.role(account, &args).await?;
+    let here: Api<Provider> = Api::namespaced(stage.client.clone(), "infra");
+    let served = |p: &Provider| p.status.as_ref().is_some_and(|s| s.observed_generation.is_some());
+    for name in ["one", "two"] {
+        let seen = watch::see(&here, name, "it is served", SOON, served).await?;
+        ensure!(seen.finalizers().is_empty(), "it has a finalizer");
+        ensure!(seen.status.is_none_or(|s| s.workload.is_none()), "it has a workload");
+    }
+    let elsewhere: Api<Provider> = Api::namespaced(stage.client.clone(), "elsewhere");
+    watch::never(&elsewhere, "far", "it is served", Duration::from_secs(2), served).await?;
+    ensure!(!served(&here.get("other").await?), "one of another backend is served");
+    // who comes later is served too, and who is gone leaves nothing behind that fails
+    stage.cluster.apply(&provider("infra", "three", "vsphere"))?;
+    watch::see(&here, "three", "it is served", SOON, served).await?;
+    drop(running);
+
+    // the shared ClusterRole stays as long as a binding names it
+    stage.done(&["uninstall", "--provider", "vsphere", "--namespace", "infra", "--yes"])?;
+    let shared = names::shared(banlieue::k8s::crd::Backend::Vsphere);
+    stage.cluster.kubectl(["get", "clusterrole", &shared])?;
+    let refused = stage.banlieue(&["uninstall", "--all", "--yes"])?;
+    ensure!(!refused.status.success() && text(&refused).contains("--provider"), "{}", text(&refused));
+    stage.done(&["uninstall", "--provider", "vsphere", "--namespace", "elsewhere", "--yes"])?;
+    ensure!(stage.cluster.kubectl(["get", "clusterrole", &shared]).is_err(), "the shared ClusterRole is left");
+    for namespace in ["infra", "elsewhere"] {
+        stage.cluster.kubectl(["delete", "namespace", namespace])?;
+    }
+    stage.done(&["uninstall", "--all", "--yes"])?;
+    Ok(())
+}
+
+/// Refused, unless it is forced; then `check` says so.
+pub(crate) async fn not_beside_an_operator(stage: &Stage) -> Result<()> {
+    stage.done(&["bootstrap", "operator", "--no-wait"])?;
+    let provider = ["bootstrap", "provider", "vsphere", "--no-wait"];
+    let refused = stage.banlieue(&provider)?;
+    ensure!(refused.status.code() == Some(1) && text(&refused).contains("--force"), "{}", text(&refused));
+    stage.done(&[&provider[..], &["--force"]].concat())?;
+    // a kind that is made anew may be asked for only after a while
+    crate::until::until("check tells", SOON, async || {
+        let check = text(&stage.banlieue(&["check"])?);
+        Ok(if check.contains("both serve the same Providers") { Ok(()) } else { Err(check) })
+    })
+    .await?;
+    stage.done(&["uninstall", "--provider", "vsphere", "--yes"])?;
+    stage.done(&["uninstall", "--all", "--yes"])?;
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! `banlieue bootstrap provider`.
+use super::{Common, Usage, print};
+use crate::k8s::bootstrap::refuse_operator;
+use crate::k8s::client::Purpose;
+use crate::k8s::crd::Backend;
+use crate::k8s::manifests::install::yaml;
+
+/// Its flags.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The kind of the backends it serves
+    #[arg(value_parser = crate::cli::provider::backend())]
+    pub backend: Backend,
+    /// What every installation is asked.
+    #[command(flatten)]
+    pub common: Common,
+    /// Install it though an operator is installed: both would serve the same Providers
+    #[arg(long)]
+    pub force: bool,
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<()> {
+    let install = args.common.install()?;
+    if !args.backend.compiled() {
+        let there: Vec<_> = Backend::all_compiled().map(Backend::as_str).collect();
+        return Err(Usage(format!("this build has no {}; it has: {}", args.backend, there.join(", "))).into());
+    }
+    let objects = install.provider(args.backend)?;
+    if args.common.dry_run {
+        return print(&yaml(&objects)?);
+    }
+    let client = args.common.access.connect(Purpose::Person).await?;
+    if !args.force {
+        refuse_operator(&client).await?;
+    }
+    let what = format!("the {} provider {}", args.backend, install.image());
+    args.common.apply(&client, &objects, false, &what).await
+}

@@ -1,0 +1,86 @@
+//! `banlieue uninstall`: shows what goes and what stays, asks, and removes it.
+use super::access::Access;
+use super::bootstrap::say;
+use super::error::Usage;
+use crate::k8s::client::Purpose;
+use crate::k8s::crd::Backend;
+use crate::k8s::manifests::install::Install;
+use crate::k8s::manifests::names::DEFAULT_NAMESPACE;
+use crate::k8s::uninstall::{Scope, Survey, remove, survey};
+use std::io::{BufRead, IsTerminal, Write};
+
+/// Its flags.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Where it is installed
+    #[arg(long, short, default_value = DEFAULT_NAMESPACE)]
+    pub namespace: String,
+    /// Remove the static provider of this backend, and nothing else
+    #[arg(long, value_name = "BACKEND", value_parser = super::provider::backend(), conflicts_with = "all")]
+    pub provider: Option<Backend>,
+    /// Remove kinds, classes, every Provider and the namespace too
+    #[arg(long)]
+    pub all: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Which cluster.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// Removes an installation.
+///
+/// # Errors
+/// One line: which object, why, and what to do.
+pub async fn run(args: Args) -> anyhow::Result<()> {
+    let install = Install::new(&args.namespace, Install::VERSION, Install::REGISTRY).map_err(Usage::of)?;
+    let scope = match args.provider {
+        Some(backend) => Scope::Provider(backend),
+        None if args.all => Scope::All,
+        None => Scope::Operator,
+    };
+    let client = args.access.connect(Purpose::Person).await?;
+    let found = survey(&client, &install, scope).await?;
+    if found.is_empty() {
+        say("nothing is installed: there is nothing to remove");
+        return Ok(());
+    }
+    show(&found, args.all);
+    if !args.yes && !agreed()? {
+        say("nothing was removed");
+        return Ok(());
+    }
+    remove(&client, &found, &mut |gone| say(&format!("removed    {gone}"))).await?;
+    say("it is removed");
+    Ok(())
+}
+
+fn show(found: &Survey, all: bool) {
+    for goes in &found.goes {
+        say(&format!("goes       {goes}"));
+    }
+    for provider in &found.providers {
+        let meta = &provider.metadata;
+        let name = format!("{}/{}", meta.namespace.as_deref().unwrap_or(""), meta.name.as_deref().unwrap_or(""));
+        let what = if all { "and its workload" } else { "stays; its workload and our finalizer go" };
+        say(&format!("{}       Provider {name} {what}", if all { "goes" } else { "keep" }));
+    }
+    for stays in &found.stays {
+        say(&format!("stays      {stays}"));
+    }
+}
+
+/// Asks who sits there. Where nobody does, it takes a flag.
+fn agreed() -> anyhow::Result<bool> {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Usage::of("nobody is there to ask: give --yes to remove it").into());
+    }
+    let mut out = std::io::stdout();
+    write!(out, "Remove it? [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    stdin.lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

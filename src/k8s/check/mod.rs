@@ -1,0 +1,52 @@
+//! What can be said of a cluster before an installation, and of an installation that is there. Reads and dry runs only.
+mod before;
+mod installed;
+
+pub use before::before;
+pub use installed::installed;
+
+use super::failure::words;
+use serde::Serialize;
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// It works, and somebody should know.
+    Warn,
+    /// It does not work.
+    Fail,
+}
+
+impl Verdict {
+    /// The word of it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Ok => "ok",
+            Verdict::Warn => "warn",
+            Verdict::Fail => "fail",
+        }
+    }
+}
+
+/// One check.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Line {
+    /// What was looked at.
+    pub check: &'static str,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// What was found, and what to do where it is not as it should be.
+    pub message: String,
+}
+
+fn line(check: &'static str, verdict: Verdict, message: impl Into<String>) -> Line {
+    Line { check, verdict, message: message.into() }
+}
+
+/// A check that could not be made.
+fn unknown(check: &'static str, error: &kube::Error) -> Line {
+    line(check, Verdict::Fail, format!("it cannot be asked: {}", words(error)))
+}

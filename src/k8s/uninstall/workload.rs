@@ -1,0 +1,117 @@
+//! What the operator made: workloads, finalizers and `status.workload`.
+use super::{LOOK, PATIENCE, Scope, fail, failed};
+use crate::fsm::{ObjectRef, Part};
+use crate::k8s::bootstrap::Failed;
+use crate::k8s::client::Client;
+use crate::k8s::crd::Provider;
+use crate::k8s::kinds;
+use crate::k8s::manifests::names;
+use kube::ResourceExt;
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// How long a policy may stay in force after it was removed.
+const POLICY: Duration = Duration::from_secs(10);
+
+/// The Providers that are concerned: those that carry our finalizer or status; where all goes, all.
+pub(super) async fn providers(client: &Client, scope: Scope) -> Result<Vec<Provider>, Failed> {
+    let api: Api<Provider> = Api::all(client.clone());
+    let all = match api.list(&ListParams::default()).await {
+        // the kind is gone already
+        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(vec![]),
+        answer => answer.map_err(|e| failed("the Providers", &e))?,
+    };
+    let concerned = |p: &Provider| {
+        scope == Scope::All
+            || p.finalizers().iter().any(|f| f == names::FINALIZER)
+            || p.status.as_ref().is_some_and(|s| s.workload.is_some())
+    };
+    Ok(all.into_iter().filter(concerned).collect())
+}
+
+/// Removes every object that carries a Provider's stamp, grants first, and waits until none is left.
+pub(super) async fn remove(client: &Client, tell: &mut (dyn FnMut(String) + Send)) -> Result<(), Failed> {
+    let stamped = ListParams::default().labels(names::PROVIDER_UID);
+    for part in [Part::ClusterRoleBinding, Part::Deployment, Part::RoleBinding, Part::Role, Part::ServiceAccount] {
+        let (api, until) = (kinds::everywhere(client, part), Instant::now() + PATIENCE);
+        loop {
+            let what = format!("the {}s of Providers", part.kind());
+            let left = api.list_metadata(&stamped).await.map_err(|e| failed(&what, &e))?.items;
+            let Some(first) = left.first() else { break };
+            if Instant::now() > until {
+                let why = format!("{} is not gone after {} s", first.name_any(), PATIENCE.as_secs());
+                return Err(fail(&what, &why, "see what holds it, then run the command again"));
+            }
+            for object in left {
+                let at = address(part, &object.metadata);
+                if object.metadata.deletion_timestamp.is_none() {
+                    let answer = kinds::api(client, &at).delete(&at.name, &DeleteParams::foreground()).await;
+                    gone(&at.to_string(), answer.map(drop))?;
+                    tell(at.to_string());
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+    Ok(())
+}
+
+fn address(part: Part, meta: &ObjectMeta) -> ObjectRef {
+    ObjectRef { part, namespace: meta.namespace.clone(), name: meta.name.clone().unwrap_or_default() }
+}
+
+/// Takes our finalizer off; those of others stay.
+pub(super) async fn release(client: &Client, provider: &Provider) -> Result<(), Failed> {
+    let (api, name) = api(client, provider);
+    let live = api.get_opt(&name).await.map_err(|e| failed(&of(provider), &e))?;
+    let Some(live) = live.filter(|p| p.finalizers().iter().any(|f| f == names::FINALIZER)) else { return Ok(()) };
+    let others: Vec<_> = live.finalizers().iter().filter(|f| *f != names::FINALIZER).collect();
+    // the version guards the finalizers of others
+    let metadata = json!({ "finalizers": others, "resourceVersion": live.resource_version() });
+    let patch = Patch::Merge(json!({ "metadata": metadata }));
+    gone(&of(provider), api.patch(&name, &PatchParams::default(), &patch).await.map(drop))
+}
+
+/// Takes off what the operator said: nobody keeps it true any more. The policy that protects it was removed a moment ago.
+pub(super) async fn forget(client: &Client, provider: &Provider) -> Result<(), Failed> {
+    let (api, name) = api(client, provider);
+    let patch = Patch::Merge(json!({ "status": { "workload": null } }));
+    let until = Instant::now() + POLICY;
+    loop {
+        match api.patch_status(&name, &PatchParams::default(), &patch).await {
+            Err(kube::Error::Api(status)) if status.code == 403 && Instant::now() < until => {
+                tokio::time::sleep(LOOK).await;
+            }
+            answer => return gone(&of(provider), answer.map(drop)),
+        }
+    }
+}
+
+/// Deletes a Provider; its workload is gone.
+pub(super) async fn delete(
+    client: &Client,
+    provider: &Provider,
+    tell: &mut (dyn FnMut(String) + Send),
+) -> Result<(), Failed> {
+    let (api, name) = api(client, provider);
+    gone(&of(provider), api.delete(&name, &DeleteParams::background()).await.map(drop))?;
+    tell(of(provider));
+    Ok(())
+}
+
+fn api(client: &Client, provider: &Provider) -> (Api<Provider>, String) {
+    (Api::namespaced(client.clone(), &provider.namespace().unwrap_or_default()), provider.name_any())
+}
+
+fn of(provider: &Provider) -> String {
+    format!("Provider {}/{}", provider.namespace().unwrap_or_default(), provider.name_any())
+}
+
+/// What is gone by itself is as good.
+fn gone(what: &str, answer: kube::Result<()>) -> Result<(), Failed> {
+    match answer {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        answer => answer.map_err(|e| failed(what, &e)),
+    }
+}
