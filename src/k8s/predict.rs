@@ -1,6 +1,7 @@
 //! What the operator would do, by its own functions: `step` on its own predicted outcome until nothing is owed.
 use super::caches::Caches;
 use super::crd::{Provider, ProviderClass};
+use super::diff::diff;
 use super::kinds;
 use super::known::{Known, addresses};
 use super::manifests::{Manifest, names};
@@ -13,6 +14,7 @@ use chrono::{DateTime, Utc};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
+use serde_json::json;
 use std::sync::Arc;
 
 /// How many rounds a prediction may take.
@@ -100,13 +102,20 @@ fn imagine(caches: &Caches, provider: &mut Provider, manifests: &[Manifest], eff
     true
 }
 
-/// What the API server gives an object: the uid it had, or one that is not known yet.
+/// What the API server gives an object: the uid it had, or one that is not known yet, and a generation for each spec. What a
+/// controller said of an earlier generation stays, and is out of date by it.
 fn given(caches: &Caches, part: Part, object: &mut DynamicObject) {
     let known = caches.part(part).get(&object.namespace().unwrap_or_default(), &object.name_any());
     object.metadata.uid = Some(known.as_ref().and_then(|k| k.uid()).unwrap_or_else(|| UNKNOWN.into()));
     object.metadata.resource_version = known.as_ref().and_then(|k| k.resource_version());
-    if let Some(status) = known.and_then(|k| k.data.get("status").cloned()) {
-        object.data["status"] = status;
+    object.metadata.generation = Some(1);
+    if let Some(known) = known {
+        let spec = |o: &DynamicObject| json!({ "spec": o.data.get("spec") });
+        let changed = !diff(&spec(object), &spec(&known)).is_empty();
+        object.metadata.generation = known.metadata.generation.map(|last| last + i64::from(changed));
+        if let Some(status) = known.data.get("status") {
+            object.data["status"] = status.clone();
+        }
     }
 }
 
@@ -190,7 +199,6 @@ fn typed<K: serde::de::DeserializeOwned>(object: &DynamicObject) -> anyhow::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn file(kind: &str, name: &str, spec: serde_json::Value) -> DynamicObject {
         let metadata = json!({ "name": name });
@@ -218,5 +226,45 @@ mod tests {
             assert_eq!(effects().filter(|e| matches!(e, Effect::Delete(_))).count(), 0);
             assert!(rounds.last().is_some_and(|r| r.plan.effects().is_empty()), "it comes to rest");
         }
+    }
+
+    /// A class edit rolls the Deployment: what its controller said of the old one is no word on the new one.
+    #[test]
+    fn a_change_is_not_taken_for_its_rollout() {
+        let spec = json!({
+            "providerClassRef": { "name": "c" },
+            "connection": { "endpoint": "https://x", "credentialsRef": { "name": "s" } },
+        });
+        let class = |tag: &str| {
+            let spec = json!({ "backend": "vsphere", "image": { "repository": "r", "tag": tag } });
+            typed(&file("ProviderClass", "c", spec)).expect("a class")
+        };
+        let files = vec![file("Provider", "p", spec)];
+        let (caches, mut providers) = from_files(files).expect("read");
+        let mut provider = providers.remove(0);
+        caches.classes.put(class("1"));
+        let plan = |provider: &Provider| {
+            rounds(&caches, "banlieue-system", provider.clone(), DateTime::UNIX_EPOCH).expect("planned")
+        };
+        let mut reported =
+            plan(&provider).into_iter().flat_map(|r| r.plan.effects().to_vec()).filter_map(|e| match e {
+                Effect::ReportWorkload(status) => Some(*status),
+                _ => None,
+            });
+        provider.status.get_or_insert_default().workload = reported.next_back();
+        provider.finalizers_mut().push(names::FINALIZER.into());
+        let mut there = (*caches.part(Part::Deployment).all().remove(0)).clone();
+        let counts = json!({ "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1 });
+        there.data["status"] = counts;
+        caches.part(Part::Deployment).put(there);
+        assert!(
+            plan(&provider).iter().any(|r| r.plan.phase() == crate::fsm::Phase::Ready),
+            "it is ready with the first"
+        );
+        caches.classes.put(class("2"));
+        let after = plan(&provider);
+        let rests = after.last().expect("a round");
+        assert_ne!(rests.plan.phase(), crate::fsm::Phase::Ready, "{after:#?}");
+        assert!(rests.plan.effects().is_empty());
     }
 }

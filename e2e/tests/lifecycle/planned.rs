@@ -17,7 +17,7 @@ pub(crate) async fn is_what_happens(stage: &Stage) -> Result<()> {
     stage.stop_operator().await?;
     stage.kubelet.hold(&place.name);
     place.register("p").await?;
-    told(&place, "a new Provider", 9).await?;
+    told(&place, "a new Provider", 8).await?;
 
     stage.kubelet.release(&place.name).await?;
     place.ready("p").await?;
@@ -54,7 +54,11 @@ async fn told(place: &Place<'_>, what: &str, least: usize) -> Result<()> {
     place.stage.start_operator().await?;
     let wrote = until(what, SOON, async || {
         let wrote = done(&writes)?;
-        Ok(if wrote.len() >= planned.iter().map(Vec::len).sum() { Ok(wrote) } else { Err(format!("{wrote:#?}")) })
+        Ok(if wrote.len() >= planned.iter().map(Vec::len).sum() {
+            Ok(wrote)
+        } else {
+            Err(format!("{wrote:?}, planned: {planned:?}"))
+        })
     })
     .await?;
     // what it would do now is nothing: it has come to rest

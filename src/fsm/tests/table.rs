@@ -129,6 +129,43 @@ fn what_is_recorded_already_is_not_written_again() {
 }
 
 #[test]
+fn a_change_without_an_edge_is_reported_all_the_same() {
+    let plan = step(Some(&recorded(ImagePullFailed)), &rolled(Rollout::Progressing), noon());
+    assert!(matches!(plan.effects(), [Effect::ReportWorkload(status)] if status.transitions.is_empty()), "{plan:?}");
+}
+
+#[test]
+fn who_goes_with_its_finalizer_needs_no_last_words() {
+    let was = recorded(DeletionRequested);
+    let last = step(Some(&was), &deleting(vec![]), noon());
+    assert_eq!(last.effects(), [Effect::ReleaseFinalizer]);
+    let held_by_others = step(Some(&was), &with(deleting(vec![]), |o| o.finalizer = false), noon());
+    assert!(matches!(held_by_others.effects(), [Effect::ReportWorkload(_)]), "{held_by_others:?}");
+    // an edge is told even then
+    let first = step(Some(&recorded(WorkloadAvailable)), &deleting(vec![]), noon());
+    assert_eq!(first.effects().iter().map(Effect::rank).collect::<Vec<_>>(), [5, 6, 7]);
+}
+
+/// What was made stays as it is while it is left alone, so the status goes on to tell it.
+#[test]
+fn a_blocker_changes_nothing_of_what_was_made() {
+    let class = ClassRef { name: "old".into(), generation: Some(7) };
+    let was = WorkloadStatus {
+        provider_class: Some(class.clone()),
+        image: Some("r:1".into()),
+        namespace: Some("w".into()),
+        deployment_name: Some("d".into()),
+        ..recorded(WorkloadAvailable)
+    };
+    let seen = with(ready(), |o| o.class = Class::Absent);
+    let plan = step(Some(&was), &seen, noon());
+    let Some(Effect::ReportWorkload(status)) = plan.effects().last() else { panic!("{plan:?}") };
+    let told = (&status.provider_class, status.image.as_deref(), status.namespace.as_deref());
+    assert_eq!(told, (&Some(class), Some("r:1"), Some("w")));
+    assert_eq!(status.deployment_name.as_deref(), Some("d"));
+}
+
+#[test]
 fn the_last_ten_edges_are_kept() {
     let mut status: Option<WorkloadStatus> = None;
     for round in 0..30 {
