@@ -197,7 +197,7 @@ fn living(visit: &mut impl FnMut(&Observation)) {
             (seen.strays, seen.old_pods) = (strays.clone(), pods);
             for halt in halts() {
                 seen.halt = halt;
-                for cause in [Cause::Creating, Cause::ClassChanged, Cause::Drift] {
+                for cause in [Cause::Creating, Cause::ClassChanged, Cause::SpecChanged, Cause::Drift] {
                     seen.cause = cause;
                     for finalizer in [true, false] {
                         seen.finalizer = finalizer;
