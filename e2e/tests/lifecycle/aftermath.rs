@@ -75,12 +75,12 @@ pub(crate) async fn nothing_follows_the_release_of_a_finalizer(stage: &Stage) ->
     Ok(())
 }
 
-/// The operator asked for no Secret, and for nothing that it may not do.
-pub(crate) async fn nothing_was_asked_for_in_vain(stage: &Stage) -> Result<()> {
+/// The operator asked for no Secret.
+pub(crate) async fn no_secret_was_asked_for(stage: &Stage) -> Result<()> {
     let entries = record(stage).await?;
-    let wrong = |e: &&Entry| e.user.username == OPERATOR && (e.resource() == "secrets" || e.forbidden());
+    let wrong = |e: &&Entry| e.user.username == OPERATOR && e.resource() == "secrets";
     let lines: Vec<_> = entries.iter().filter(wrong).map(Entry::line).collect();
-    ensure!(lines.is_empty(), "asked for a Secret, or without the right:\n{}", lines.join("\n"));
+    ensure!(lines.is_empty(), "asked for Secrets:\n{}", lines.join("\n"));
     Ok(())
 }
 

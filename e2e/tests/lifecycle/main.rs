@@ -147,7 +147,7 @@ fn afterwards(lab: &Arc<Lab>) -> Vec<Trial> {
     tests!(lab, Beside:
         aftermath::no_write_was_without_effect,
         aftermath::nothing_follows_the_release_of_a_finalizer,
-        aftermath::nothing_was_asked_for_in_vain,
+        aftermath::no_secret_was_asked_for,
         aftermath::no_failure_became_a_hot_loop,
     )
 }
