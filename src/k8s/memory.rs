@@ -170,6 +170,16 @@ impl Memory {
         });
     }
 
+    /// Takes in that a look failed. It is left alone for a while, longer each time in a row, whatever wakes it: without a
+    /// look nothing can be decided, and each would be as many requests again. Returns for how long.
+    pub fn blind(&self, provider: &Provider, refusal: Refusal, now: Instant) -> Duration {
+        self.stop(provider, &[], refusal, now);
+        self.entry(provider, |entry| {
+            entry.rests = entry.halt.as_ref().map(|stopped| stopped.until);
+            entry.rests.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+        })
+    }
+
     /// The edges whose Event is still to be published.
     pub fn unannounced(&self, provider: &Provider) -> Vec<Transition> {
         self.entry(provider, |entry| entry.unannounced.iter().map(|(edge, _)| edge.clone()).collect())

@@ -94,9 +94,7 @@ impl Operator {
                 }
                 Err(refusal) => {
                     tracing::warn!(provider = %provider.name_any(), error = refusal.words, "could not look");
-                    self.memory.stop(provider, &[], refusal, Instant::now());
-                    let halt = self.memory.halt(provider, &[], Instant::now());
-                    return ("error", halt.and_then(|h| h.waiting).unwrap_or_default());
+                    return ("error", self.memory.blind(provider, refusal, Instant::now()));
                 }
             }
         }

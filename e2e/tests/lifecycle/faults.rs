@@ -47,7 +47,8 @@ pub(crate) async fn whatever_is_refused_is_tried_calmly(stage: &Stage) -> Result
                 Ok(if tries.is_some_and(|(_, tries)| *tries >= TRIES) { Ok(()) } else { Err(format!("{counts:?}")) })
             })
             .await?;
-            detour.faults.calm(began)?;
+            // the one that changes, the one that comes, the one that goes, and the one that goes next
+            detour.faults.calm(began, 4)?;
             let counts = detour.faults.counts(began);
             println!("figure: a planted {code} for {} s: {counts:?}", began.elapsed().as_secs());
             detour.faults.plot(|_| None);

@@ -80,7 +80,7 @@ pub(crate) async fn a_watch_that_cannot_start(stage: &Stage) -> Result<()> {
         Ok(if says { Ok(()) } else { Err(text) })
     })
     .await?;
-    let log = ends_blind(detour, "a planted 403", |detour| detour.faults.calm(began)).await?;
+    let log = ends_blind(detour, "a planted 403", |detour| detour.faults.calm(began, 1)).await?;
     let told = log.lines().filter(|line| line.contains("planted")).count();
     ensure!((1..=3).contains(&told), "told {told} times:\n{log}");
     Ok(())

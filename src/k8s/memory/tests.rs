@@ -59,3 +59,15 @@ fn a_record_that_failed_backs_off() {
     assert_eq!(tried(Ok(())), None);
     assert_eq!(memory.records_rest(&seen, now), None);
 }
+
+#[test]
+fn a_look_that_failed_is_not_repeated_at_each_wake() {
+    let (memory, seen, now) = (Memory::default(), provider("one", "1", &[]), Instant::now());
+    assert_eq!(memory.rest(&seen, now), None);
+    let refusal = || Refusal { fault: Fault::Transport, words: "no answer".into() };
+    let rest = memory.blind(&seen, refusal(), now);
+    assert!(!rest.is_zero() && memory.rest(&seen, now) == Some(rest));
+    assert!(memory.blind(&seen, refusal(), now) > rest, "longer each time");
+    memory.rested(&seen, true, now);
+    assert_eq!(memory.rest(&seen, now), None);
+}
