@@ -4,7 +4,7 @@ use crate::five::SOON;
 use crate::place::{Place, workload};
 use crate::stage::Stage;
 use crate::until::until;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::watch;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -36,30 +36,48 @@ fn leases(stage: &Stage) -> Api<Lease> {
     Api::namespaced(stage.client.clone(), names::DEFAULT_NAMESPACE)
 }
 
+/// A busy machine may make a leader lose so short a Lease by itself, and with it what this test begins from; then it begins anew.
 pub(crate) async fn a_killed_leader_is_replaced(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "leader").await?;
     alone(stage, async || {
-        let first = stage.operator_by(&stage.kubeconfig, "first", &FAST)?;
-        first.leads().await?;
-        let second = stage.operator_by(&stage.kubeconfig, "second", &FAST)?;
-        second.ready().await?;
-        ensure!(second.metric("leader_election_master_status").await? == Some(0.0), "both lead");
-        place.registered("before").await?;
-        ensure!(second.metric("banlieue_effects_total").await?.unwrap_or(0.0) == 0.0, "the second one wrote");
-
-        first.kill()?;
-        let began = Instant::now();
-        place.register("after").await?;
-        watch::see(&place.providers, "after", "a first write", SOON, |p| workload(p).is_some()).await?;
-        let took = began.elapsed().as_secs_f64();
-        println!(
-            "figure: from the kill of the leader to the first status of the other, with 6s, 4s and 1s: {took:.1} s"
-        );
-        ensure!(holder(stage).await?.as_deref() == Some("second"));
-        place.ready("after").await?;
-        second.stop().await
+        for round in ["1st", "2nd", "3rd", "4th"] {
+            if replaced(stage, &place, round).await? {
+                return Ok(());
+            }
+        }
+        bail!("each time the leader had lost its Lease before it was killed")
     })
     .await
+}
+
+/// Whether the leader led until it was killed; then the other one has replaced it.
+async fn replaced(stage: &Stage, place: &Place<'_>, round: &str) -> Result<bool> {
+    let [one, other] = ["first", "second"].map(|who| format!("{who}-{round}"));
+    let [before, after] = ["before", "after"].map(|when| format!("{when}-{round}"));
+    let first = stage.operator_by(&stage.kubeconfig, &one, &FAST)?;
+    first.leads().await?;
+    let second = stage.operator_by(&stage.kubeconfig, &other, &FAST)?;
+    second.ready().await?;
+    place.registered(&before).await?;
+    let (led, wrote) = (
+        second.metric("leader_election_master_status").await?.unwrap_or(0.0) > 0.0,
+        second.metric("banlieue_effects_total").await?.unwrap_or(0.0) > 0.0,
+    );
+    if holder(stage).await?.as_deref() != Some(one.as_str()) {
+        return Ok(false);
+    }
+    ensure!(!led && !wrote, "the second one led or wrote beside the first");
+
+    first.kill()?;
+    let began = Instant::now();
+    place.register(&after).await?;
+    watch::see(&place.providers, &after, "a first write", SOON, |p| workload(p).is_some()).await?;
+    let took = began.elapsed().as_secs_f64();
+    println!("figure: from the kill of the leader to the first status of the other, with 6s, 4s and 1s: {took:.1} s");
+    ensure!(holder(stage).await?.as_deref() == Some(other.as_str()));
+    place.ready(&after).await?;
+    second.stop().await?;
+    Ok(true)
 }
 
 /// The Lease is deleted, then its holder is edited away: the leader takes it back, and the other one never leads.
