@@ -1,6 +1,7 @@
 //! The installer's verbs on a real API server: install, look, remove, and what is there before and after.
 //!
 //! One cluster without a node; each test begins and ends on an empty one, so they run one after the other.
+mod deploy;
 mod remove;
 mod stage;
 mod standalone;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 fn main() -> ExitCode {
     let lab = Arc::new(Lab::new());
     let trials = tests!(lab, Alone:
+        deploy::the_files_are_what_the_installer_installs,
         remove::a_cluster_is_as_it_was,
         remove::providers_stay_and_nothing_of_ours_does,
         standalone::one_process_serves_a_namespace,

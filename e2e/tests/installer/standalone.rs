@@ -1,4 +1,5 @@
 //! The static installation: the platform from `deploy/`, a provider by the installer, and no operator.
+use crate::deploy;
 use crate::stage::{SOON, Stage, provider, text};
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::Provider;
@@ -11,15 +12,8 @@ use std::time::Duration;
 
 /// Every Provider of its backend there, none elsewhere, none of another backend; no workload, finalizer or stamp.
 pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> {
-    let deploy = |part: &str| format!("{}/../deploy/{part}", env!("CARGO_MANIFEST_DIR"));
-    stage.cluster.kubectl(["apply", "-f", &deploy("crds/")])?;
-    stage.cluster.kubectl([
-        "wait",
-        "--for=condition=Established",
-        "crd/providers.banlieue.io",
-        "crd/providerclasses.banlieue.io",
-    ])?;
-    stage.cluster.kubectl(["apply", "-R", "-f", &deploy("controller/")])?;
+    deploy::crds(stage)?;
+    deploy::controller(stage)?;
     for namespace in ["infra", "elsewhere"] {
         stage.cluster.kubectl(["create", "namespace", namespace])?;
         stage.done(&["bootstrap", "provider", "vsphere", "--namespace", namespace, "--no-wait"])?;

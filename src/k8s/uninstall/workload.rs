@@ -11,16 +11,25 @@ use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
+/// How long a kind made just before may not be served yet.
+const SERVED: Duration = Duration::from_secs(30);
 /// How long a policy may stay in force after it was removed.
 const POLICY: Duration = Duration::from_secs(10);
 
 /// The Providers that are concerned: those that carry our finalizer or status; where all goes, all.
 pub(super) async fn providers(client: &Client, scope: Scope) -> Result<Vec<Provider>, Failed> {
     let api: Api<Provider> = Api::all(client.clone());
-    let all = match api.list(&ListParams::default()).await {
-        // the kind is gone already
-        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(vec![]),
-        answer => answer.map_err(|e| failed("the Providers", &e))?,
+    let until = Instant::now() + SERVED;
+    let all = loop {
+        match api.list(&ListParams::default()).await {
+            // the kind is gone already
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(vec![]),
+            // the kind was made a moment ago
+            Err(kube::Error::Api(status)) if status.code == 429 && Instant::now() < until => {
+                tokio::time::sleep(LOOK).await;
+            }
+            answer => break answer.map_err(|e| failed("the Providers", &e))?,
+        }
     };
     let concerned = |p: &Provider| {
         scope == Scope::All
