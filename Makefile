@@ -22,7 +22,7 @@ demo-down: ## Take the demo away, and leave nothing but the cache
 	@$(E2E) down --name demo
 
 .PHONY: test
-test: ## Everything below, live tests included (about 10 minutes; the first time builds Kubernetes: 10 more)
+test: ## Everything below, live tests included (about 20 minutes; the first time builds Kubernetes: 10 more)
 	@$(call stages,format tools)
 	@$(MAKE) --no-print-directory --jobs 2 checks program
 	@$(call stages,live)
