@@ -127,9 +127,12 @@ impl Log {
     /// The answered requests since.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(self.from))?;
-        let mut text = String::new();
-        file.read_to_string(&mut text)?;
+        // From the byte before: the line that was half written when it began is of before.
+        file.seek(SeekFrom::Start(self.from.saturating_sub(1)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let text = if self.from == 0 { &*text } else { text.split_once('\n').map_or("", |(_, rest)| rest) };
         // The last line may be half written.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let entries = whole
@@ -143,17 +146,39 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
-    /// What the API server writes for a token that is no longer good, and a line that it has not finished.
+    /// What the API server writes for a token that is no longer good.
+    const ANSWERED: &str = r#"{"stage":"ResponseComplete","requestURI":"/version","verb":"get","user":{},"responseStatus":{"code":401},"requestReceivedTimestamp":"2026-01-01T00:00:00.1Z","stageTimestamp":"2026-01-01T00:00:00.2Z"}"#;
+
+    fn file(name: &str, text: &str) -> Result<PathBuf> {
+        let path = std::env::temp_dir().join(format!("banlieue-audit-{name}-{}", std::process::id()));
+        std::fs::write(&path, text)?;
+        Ok(path)
+    }
+
     #[test]
-    fn a_request_of_nobody_is_read() -> Result<()> {
-        let answered = r#"{"stage":"ResponseComplete","requestURI":"/version","verb":"get","user":{},"responseStatus":{"code":401},"requestReceivedTimestamp":"2026-01-01T00:00:00.1Z","stageTimestamp":"2026-01-01T00:00:00.2Z"}"#;
-        let path = std::env::temp_dir().join(format!("banlieue-audit-{}", std::process::id()));
-        std::fs::write(&path, format!("{answered}\n{}", &answered[..40]))?;
+    fn a_request_of_nobody_is_read_and_a_line_without_an_end_is_not() -> Result<()> {
+        let path = file("nobody", &format!("{ANSWERED}\n{}", &ANSWERED[..40]))?;
         let entries = Log::whole(path.clone()).entries();
         std::fs::remove_file(path)?;
         let [entry] = &entries?[..] else { anyhow::bail!("one request was answered") };
         anyhow::ensure!(entry.code() == 401 && entry.user.username.is_empty() && !entry.ours() && !entry.writes());
+        Ok(())
+    }
+
+    #[test]
+    fn it_begins_behind_the_line_that_was_being_written() -> Result<()> {
+        for half in [0, 1, 40, ANSWERED.len()] {
+            let path = file(&format!("half-{half}"), &format!("{ANSWERED}\n{}", &ANSWERED[..half]))?;
+            let log = Log::from_now(path.clone())?;
+            let mut more = std::fs::OpenOptions::new().append(true).open(&path)?;
+            let rest = if half == 0 { String::new() } else { format!("{}\n", &ANSWERED[half..]) };
+            writeln!(more, "{rest}{ANSWERED}")?;
+            let entries = log.entries();
+            std::fs::remove_file(path)?;
+            anyhow::ensure!(entries?.len() == 1, "{half} bytes were written");
+        }
         Ok(())
     }
 }
