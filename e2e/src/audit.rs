@@ -110,18 +110,21 @@ impl Entry {
 pub struct Log {
     path: PathBuf,
     from: u64,
+    since: DateTime<Utc>,
 }
 
 impl Log {
     /// All of it.
     pub fn whole(path: PathBuf) -> Self {
-        Log { path, from: 0 }
+        Log { path, from: 0, since: DateTime::UNIX_EPOCH }
     }
 
-    /// What is written from now on.
+    /// What is asked from now on. A request is logged after others could see what it did, so what is logged from now on
+    /// may be of before.
     pub fn from_now(path: PathBuf) -> Result<Self> {
+        let since = Utc::now();
         let from = std::fs::metadata(&path).with_context(|| format!("{}", path.display()))?.len();
-        Ok(Log { path, from })
+        Ok(Log { path, from, since })
     }
 
     /// The answered requests since.
@@ -139,7 +142,8 @@ impl Log {
             .lines()
             .filter(|l| !l.is_empty())
             .map(|l| serde_json::from_str::<Entry>(l).with_context(|| l.to_string()));
-        entries.filter(|e| e.as_ref().map_or(true, |e| e.stage == "ResponseComplete")).collect()
+        let counts = |e: &Entry| e.stage == "ResponseComplete" && e.request_received_timestamp >= self.since;
+        entries.filter(|e| e.as_ref().map_or(true, counts)).collect()
     }
 }
 
@@ -168,13 +172,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_asked_before_and_logged_since_is_of_before() -> Result<()> {
+        let path = file("before", "")?;
+        let log = Log::from_now(path.clone())?;
+        std::fs::write(&path, format!("{ANSWERED}\n{}\n", asked_later()))?;
+        let entries = log.entries();
+        std::fs::remove_file(path)?;
+        anyhow::ensure!(entries?.len() == 1);
+        Ok(())
+    }
+
+    /// [`ANSWERED`], asked a moment from now.
+    fn asked_later() -> String {
+        let later = Utc::now() + chrono::TimeDelta::hours(1);
+        ANSWERED.replace("2026-01-01T00:00:00.1Z", &later.to_rfc3339())
+    }
+
+    #[test]
     fn it_begins_behind_the_line_that_was_being_written() -> Result<()> {
         for half in [0, 1, 40, ANSWERED.len()] {
             let path = file(&format!("half-{half}"), &format!("{ANSWERED}\n{}", &ANSWERED[..half]))?;
             let log = Log::from_now(path.clone())?;
             let mut more = std::fs::OpenOptions::new().append(true).open(&path)?;
             let rest = if half == 0 { String::new() } else { format!("{}\n", &ANSWERED[half..]) };
-            writeln!(more, "{rest}{ANSWERED}")?;
+            writeln!(more, "{rest}{}", asked_later())?;
             let entries = log.entries();
             std::fs::remove_file(path)?;
             anyhow::ensure!(entries?.len() == 1, "{half} bytes were written");

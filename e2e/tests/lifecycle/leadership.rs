@@ -109,8 +109,7 @@ pub(crate) async fn a_lease_that_a_hand_takes_away(stage: &Stage) -> Result<()> 
 /// Somebody writes another holder into the Lease: the leader ends, and once the stranger is silent the other one leads.
 pub(crate) async fn a_lease_that_a_hand_gives_away(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "leader-edited").await?;
-    let mut slot = stage.operator.lock().await;
-    let first = slot.take().context("no operator runs")?;
+    let first = stage.take_operator().await?;
     let second = stage.another_operator("heir")?;
     second.ready().await?;
     let edit = json!({ "spec": { "holderIdentity": "a-stranger" } });
@@ -119,7 +118,7 @@ pub(crate) async fn a_lease_that_a_hand_gives_away(stage: &Stage) -> Result<()> 
     ensure!(status.code() == Some(1), "it ended with {status}");
     second.leads().await?;
     place.registered("p").await?;
-    *slot = Some(second);
+    *stage.operator.lock().await = Some(second);
     Ok(())
 }
 
@@ -145,8 +144,7 @@ pub(crate) async fn a_leader_that_sleeps_is_replaced(stage: &Stage) -> Result<()
     place.registered("before").await?;
     let second = stage.another_operator("third")?;
     second.ready().await?;
-    let mut slot = stage.operator.lock().await;
-    let sleeper = slot.take().context("no operator runs")?;
+    let sleeper = stage.take_operator().await?;
     sleeper.signal("STOP")?;
     second.leads().await?;
     place.register("asleep").await?;
@@ -156,6 +154,6 @@ pub(crate) async fn a_leader_that_sleeps_is_replaced(stage: &Stage) -> Result<()
     let status = sleeper.ends(SOON).await?;
     ensure!(!status.success(), "it calls the loss of its Lease a success");
     writes.none()?;
-    *slot = Some(second);
+    *stage.operator.lock().await = Some(second);
     Ok(())
 }

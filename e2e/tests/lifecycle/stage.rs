@@ -91,9 +91,17 @@ impl Stage {
         Ok(())
     }
 
+    /// The operator that runs, to be given back; a new one where a test that failed left none.
+    pub(crate) async fn take_operator(&self) -> Result<Operator> {
+        if self.operator.lock().await.is_none() {
+            self.start_operator().await?;
+        }
+        self.operator.lock().await.take().context("no operator runs")
+    }
+
     /// Ends the operator as Kubernetes ends a pod, and waits for its end.
     pub(crate) async fn stop_operator(&self) -> Result<()> {
-        self.operator.lock().await.take().context("no operator runs")?.stop().await
+        self.take_operator().await?.stop().await
     }
 
     /// The product's program as a person runs it, until it ends.
