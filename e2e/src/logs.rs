@@ -32,6 +32,14 @@ pub fn collect(cluster: &Cluster) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// The same, after a failure: it says where the folder is.
+pub fn kept(cluster: &Cluster) -> String {
+    match collect(cluster) {
+        Ok(folder) => format!("logs of every component, objects and Events: {}", folder.display()),
+        Err(error) => format!("the logs could not be collected: {error:#}"),
+    }
+}
+
 /// The last lines of each part's log.
 pub fn tails(cluster: &Cluster, lines: usize) -> String {
     let mut names: Vec<PathBuf> = fs::read_dir(cluster.logs_dir())

@@ -3,12 +3,11 @@ use crate::real::collector_is_through;
 use crate::story::Kind;
 use anyhow::Result;
 use banlieue::k8s::crd::{crds, yaml};
-use banlieue_e2e::{Cluster, Options, logs};
+use banlieue_e2e::{Cluster, Options};
 use k8s_openapi::api::core::v1::{Namespace, ResourceQuota};
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
 use serde_json::json;
-use std::sync::Arc;
 
 /// Where namespaced objects are.
 pub(crate) const NAMESPACES: [&str; 2] = ["here", "there"];
@@ -20,7 +19,7 @@ pub(crate) fn seed() -> u64 {
 
 /// A control plane.
 pub(crate) struct Stage {
-    cluster: Cluster,
+    pub(crate) cluster: Cluster,
     /// The administrator's client.
     pub(crate) client: Client,
 }
@@ -52,20 +51,5 @@ impl Stage {
         collector_is_through(&client, Kind::Provider, "first").await?;
         println!("seed: {} (BANLIEUE_SEED)", seed());
         Ok(Stage { cluster, client })
-    }
-
-    /// Ends the cluster. After a failure everything it wrote is copied out first.
-    pub(crate) fn end(self: Arc<Self>, failed: bool) {
-        if failed {
-            match logs::collect(&self.cluster) {
-                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
-                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
-            }
-        }
-        if let Some(Stage { cluster, .. }) = Arc::into_inner(self)
-            && let Err(error) = cluster.shut_down()
-        {
-            eprintln!("the cluster is not wholly down: {error:#}");
-        }
     }
 }

@@ -2,11 +2,10 @@
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
-use banlieue_e2e::{Cluster, Options, logs, product};
+use banlieue_e2e::{Cluster, Options, product};
 use kube::Client;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use tokio::sync::{Mutex, OnceCell};
 
 /// What the product tells people to record.
@@ -65,22 +64,6 @@ impl Stage {
     pub(crate) fn audit(&self) -> Result<std::process::Output> {
         let mut command = Command::new(&self.program);
         command.arg("audit").arg(self.cluster.audit_log_path()).output().context("cannot run the program")
-    }
-
-    /// Ends the cluster. After a failure everything it wrote is copied out first.
-    pub(crate) fn end(self: Arc<Self>, failed: bool) {
-        if failed {
-            match logs::collect(&self.cluster) {
-                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
-                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
-            }
-        }
-        if let Some(Stage { cluster, operator, .. }) = Arc::into_inner(self) {
-            drop(operator);
-            if let Err(error) = cluster.shut_down() {
-                eprintln!("the cluster is not wholly down: {error:#}");
-            }
-        }
     }
 }
 

@@ -1,14 +1,13 @@
 //! [`Stage`]: an empty control plane, and the program that installs on it.
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
-use banlieue_e2e::{Cluster, Options, logs, product};
+use banlieue_e2e::{Cluster, Options, product};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::discovery::{Discovery, Scope, verbs};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::Arc;
 
 /// An empty cluster without a node.
 pub(crate) struct Stage {
@@ -100,21 +99,6 @@ impl Stage {
             format!("{}/{} {namespace}/{}", kind.group, kind.plural, o.metadata.name.unwrap_or_default())
         };
         Ok(api.list(&ListParams::default()).await?.items.into_iter().map(name).collect())
-    }
-
-    /// Ends the cluster. After a failure everything it wrote is copied out first.
-    pub(crate) fn end(self: Arc<Self>, failed: bool) {
-        if failed {
-            match logs::collect(&self.cluster) {
-                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
-                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
-            }
-        }
-        if let Some(Stage { cluster, .. }) = Arc::into_inner(self)
-            && let Err(error) = cluster.shut_down()
-        {
-            eprintln!("the cluster is not wholly down: {error:#}");
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! that goes on watching after that sees nothing, whoever wrote it.
 use crate::faults::PATIENT;
 use crate::five::SOON;
+use crate::lab::end;
 use crate::place::{Place, workload};
 use crate::stage::Stage;
 use anyhow::{Result, ensure};
@@ -17,7 +18,7 @@ const PARTS: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
 pub(crate) async fn an_older_etcd(_: &Stage) -> Result<()> {
     let stage = Arc::new(Stage::named(&format!("restore-{}", std::process::id())).await?);
     let tested = restored(&stage).await;
-    stage.end(tested.is_err());
+    end(stage, tested.is_err());
     tested
 }
 

@@ -4,11 +4,10 @@ use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::options::AUDIT_ANSWERS;
-use banlieue_e2e::{Cluster, Options, logs, product};
+use banlieue_e2e::{Cluster, Options, product};
 use kube::Client;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use tokio::sync::Mutex;
 
 /// The account of the operator, which its process runs under.
@@ -107,22 +106,6 @@ impl Stage {
     /// The product's program as a person runs it, until it ends.
     pub(crate) fn banlieue(&self, arguments: &[&str]) -> Result<Output> {
         by_hand(&self.program, &self.cluster, arguments)
-    }
-
-    /// Ends the cluster. After a failure everything it wrote is copied out first.
-    pub(crate) fn end(self: Arc<Self>, failed: bool) {
-        if failed {
-            match logs::collect(&self.cluster) {
-                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
-                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
-            }
-        }
-        if let Some(Stage { cluster, operator, kubelet, .. }) = Arc::into_inner(self) {
-            drop((operator, kubelet));
-            if let Err(error) = cluster.shut_down() {
-                eprintln!("the cluster is not wholly down: {error:#}");
-            }
-        }
     }
 }
 

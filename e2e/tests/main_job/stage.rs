@@ -9,7 +9,6 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::{Api, Client};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A cluster, and the product on it, installed by its own installer.
@@ -63,30 +62,10 @@ impl Stage {
         let mut command = self.banlieue(["bootstrap", "operator", "--registry", registry()]);
         command.env("KUBECONFIG", self.cluster.kubeconfig_path()).output().context("cannot run the program")
     }
-
-    /// Ends the cluster. After a failure everything it wrote is copied out first.
-    pub(crate) fn end(self: Arc<Self>, failed: bool) {
-        if failed {
-            eprintln!("{}", collected(&self.cluster));
-        }
-        if let Some(stage) = Arc::into_inner(self)
-            && let Err(error) = stage.cluster.shut_down()
-        {
-            eprintln!("the cluster is not wholly down: {error:#}");
-        }
-    }
-}
-
-/// Copies out all that the cluster wrote, and says where it is.
-fn collected(cluster: &Cluster) -> String {
-    match logs::collect(cluster) {
-        Ok(folder) => format!("logs of every component, objects and Events: {}", folder.display()),
-        Err(error) => format!("the logs could not be collected: {error:#}"),
-    }
 }
 
 fn failed<T>(cluster: &Cluster, error: anyhow::Error) -> Result<T> {
-    Err(error.context(collected(cluster)))
+    Err(error.context(logs::kept(cluster)))
 }
 
 /// What `--registry` is for an image that only the node has.

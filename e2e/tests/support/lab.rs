@@ -1,6 +1,7 @@
 //! [`Lab`]: one [`Stage`] for all tests, and who may use it when.
 use crate::stage::Stage;
 use anyhow::{Result, anyhow};
+use banlieue_e2e::logs;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -102,9 +103,20 @@ impl Lab {
             failed |= libtest_mimic::run(&arguments, afterwards).has_failed();
         }
         if let Some(Ok(stage)) = self.runtime.block_on(self.stage.lock()).take() {
-            stage.end(failed);
+            end(stage, failed);
         }
         if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
+
+/// Ends the cluster, after all else that the stage holds. After a failure everything it wrote is copied out first.
+pub(crate) fn end(stage: Arc<Stage>, failed: bool) {
+    if failed {
+        eprintln!("{}", logs::kept(&stage.cluster));
+    }
+    let cluster = Arc::into_inner(stage).map(|stage| stage.cluster);
+    if let Some(Err(error)) = cluster.map(|cluster| cluster.shut_down()) {
+        eprintln!("the cluster is not wholly down: {error:#}");
     }
 }
 
