@@ -1,6 +1,11 @@
 //! What one decision costs: nanoseconds for people, and for the check how many times a clone of what it reads, both taken in
 //! one run, so that a busy machine fails nothing.
-use banlieue_machine::fsm::*;
+#[path = "../../src/fsm/tests/fixture.rs"]
+#[expect(dead_code, reason = "the tests use the rest")]
+mod fixture;
+
+use banlieue_machine::fsm::{self, *};
+use fixture::{but, deleting, drifted, new, ready};
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -10,20 +15,6 @@ const CLONES: f64 = 25.0;
 /// How often each is done in a row, and how many rows are run: the best row counts.
 const TIMES: u32 = 20_000;
 const ROWS: usize = 15;
-
-fn alive(sight: fn(Part) -> Sight) -> Observation {
-    let object = |part| ObjectRef { part, namespace: Some("prod".into()), name: "banlieue-provider-vsphere-vc".into() };
-    Observation {
-        generation: 1,
-        finalizer: true,
-        wanted: Part::ALL.map(|part| Wanted { object: object(part), sight: sight(part) }).into(),
-        made: Made { class: ClassRef { name: "vsphere".into(), generation: Some(1) }, ..Default::default() },
-        replicas: Some(1),
-        ready_replicas: Some(1),
-        rollout: Rollout::Available,
-        ..Default::default()
-    }
-}
 
 fn best(mut go: impl FnMut()) -> Duration {
     let row = |_| {
@@ -35,12 +26,11 @@ fn best(mut go: impl FnMut()) -> Duration {
 }
 
 fn main() -> ExitCode {
-    let drifted = |part| if part == Part::Role { Sight::Drifted(vec!["rules".into()]) } else { Sight::Matching };
     let cases = [
-        ("nothing exists yet", Observation { finalizer: false, ..alive(|_| Sight::Absent) }),
-        ("at rest", alive(|_| Sight::Matching)),
-        ("one object drifted", alive(drifted)),
-        ("being deleted", Observation { deletion: Deletion::Requested, wanted: vec![], ..alive(|_| Sight::Matching) }),
+        ("nothing exists yet", new()),
+        ("at rest", ready()),
+        ("one object drifted", but(Part::Role, drifted())),
+        ("being deleted", deleting(vec![])),
     ];
     let mut dear = false;
     for (name, seen) in cases {
