@@ -81,8 +81,9 @@ impl Cluster {
         // One kill first, without the lock: a start that is under way holds it, and ends by this.
         let was = run.path().exists() || sandbox::Processes::find(&run).any();
         sandbox::kill(&run)?;
-        let _lock = cache.lock_box(name)?;
+        let lock = cache.lock_box(name)?;
         leftovers::clear(&cache, name)?;
+        lock.discard();
         Ok(was)
     }
 

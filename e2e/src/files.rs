@@ -1,6 +1,7 @@
 //! Where things are kept: one cache folder outside the checkout, and in it one folder for each box.
 
 use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -125,33 +126,48 @@ impl RunDir {
 
 /// A file lock, held as long as this value lives (or the process: the kernel drops it then).
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code)] File);
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
 
 impl Lock {
     /// Waits for the lock.
     pub fn take(path: &Path) -> Result<Self> {
-        let file = Self::open(path)?;
-        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
-        Ok(Self(file))
+        loop {
+            let lock = Self::open(path)?;
+            lock.file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+            if lock.is_there() {
+                return Ok(lock);
+            }
+        }
     }
 
     /// Takes the lock, or answers `None` where it is held.
     pub fn try_take(path: &Path) -> Option<Self> {
-        let file = Self::open(path).ok()?;
-        file.try_lock().ok()?;
-        Some(Self(file))
+        let lock = Self::open(path).ok()?;
+        lock.file.try_lock().ok()?;
+        lock.is_there().then_some(lock)
     }
 
-    fn open(path: &Path) -> Result<File> {
+    /// Gives it up, with its file: whoever waits for it makes a new one.
+    pub fn discard(self) {
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// Whether the file that is locked is still the one of that name.
+    fn is_there(&self) -> bool {
+        let (held, named) = (self.file.metadata(), fs::metadata(&self.path));
+        matches!((held, named), (Ok(held), Ok(named)) if held.ino() == named.ino())
+    }
+
+    fn open(path: &Path) -> Result<Self> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)
-            .with_context(|| format!("cannot open the lock file {}", path.display()))
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+        let file = file.with_context(|| format!("cannot open the lock file {}", path.display()))?;
+        Ok(Self { file, path: path.into() })
     }
 }
 
@@ -173,4 +189,26 @@ pub fn tail(path: &Path, lines: usize) -> String {
     let text = fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waited_for_a_discarded_lock_holds_one_that_others_see() -> Result<()> {
+        let path = std::env::temp_dir().join(format!("banlieue-lock-{}", std::process::id()));
+        let first = Lock::take(&path)?;
+        assert!(Lock::try_take(&path).is_none());
+        let waits = std::thread::spawn({
+            let path = path.clone();
+            move || Lock::take(&path)
+        });
+        first.discard();
+        let second = waits.join().expect("it does not panic")?;
+        assert!(second.is_there() && Lock::try_take(&path).is_none());
+        second.discard();
+        assert!(!path.exists());
+        Ok(())
+    }
 }

@@ -33,10 +33,11 @@ pub fn sweep(cache: &Cache, except: &str) {
         if name == except || !gone(&name) {
             continue;
         }
-        if let Some(_lock) = cache.try_lock_box(&name)
+        if let Some(lock) = cache.try_lock_box(&name)
             && gone(&name)
+            && clear(cache, &name).is_ok()
         {
-            let _ = clear(cache, &name);
+            lock.discard();
         }
     }
 }

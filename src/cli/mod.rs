@@ -9,6 +9,7 @@ pub mod crds;
 pub mod election;
 pub mod error;
 mod input;
+pub mod leader;
 pub mod logging;
 pub mod manifests;
 pub mod operator;
@@ -56,7 +57,7 @@ pub enum Command {
     /// Run the operator: one workload per Provider.
     Operator(Role<operator::Args>),
     /// Run the controller: sum up each ProviderClass in its status.
-    Controller(Role<controller::Args>),
+    Controller(Role<leader::Args>),
     /// Print what the operator would do for a Provider, and do nothing.
     Plan(plan::Args),
     /// Print the phases, their reasons, what each means and what to do.
