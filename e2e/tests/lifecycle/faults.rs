@@ -11,7 +11,7 @@ use banlieue_e2e::proxy::Asked;
 use banlieue_e2e::watch;
 use kube::api::DeleteParams;
 use serde_json::json;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A Lease that outlives the trouble, so that what is seen is not the end of a leadership.
 pub(crate) const PATIENT: [&str; 4] = [
@@ -20,13 +20,24 @@ pub(crate) const PATIENT: [&str; 4] = [
     "--leader-elect-retry-period=2s",
     "--log-level=info",
 ];
-/// How often the same write is tried before the trouble ends.
+/// How often the same write is tried at least before the trouble ends.
 const TRIES: usize = 4;
+/// How long the trouble lasts in the long form.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Everything is refused, with an hour's Retry-After or with an error of the server's own, while one Provider changes, one
 /// comes and one goes.
 pub(crate) async fn whatever_is_refused_is_tried_calmly(stage: &Stage) -> Result<()> {
-    let place = Place::new(stage, "fault-refused").await?;
+    refused(stage, "fault-refused", Duration::ZERO).await
+}
+
+/// The same for a minute each.
+pub(crate) async fn whatever_is_refused_for_a_minute_is_tried_calmly(stage: &Stage) -> Result<()> {
+    refused(stage, "fault-refused-long", MINUTE).await
+}
+
+async fn refused(stage: &Stage, name: &str, least: Duration) -> Result<()> {
+    let place = Place::new(stage, name).await?;
     alone(stage, async || {
         let detour = Detour::start(stage, &PATIENT, |_| None).await?;
         detour.operator.leads().await?;
@@ -44,7 +55,8 @@ pub(crate) async fn whatever_is_refused_is_tried_calmly(stage: &Stage) -> Result
             until("the change is tried a few times", SOON, async || {
                 let counts = detour.faults.counts(began);
                 let tries = counts.iter().find(|(what, _)| what.starts_with("PATCH") && what.ends_with(&own));
-                Ok(if tries.is_some_and(|(_, tries)| *tries >= TRIES) { Ok(()) } else { Err(format!("{counts:?}")) })
+                let enough = tries.is_some_and(|(_, tries)| *tries >= TRIES) && began.elapsed() >= least;
+                Ok(if enough { Ok(()) } else { Err(format!("{counts:?}")) })
             })
             .await?;
             // the one that changes, the one that comes, the one that goes, and the one that goes next

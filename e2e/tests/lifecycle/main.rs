@@ -134,6 +134,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         restore::an_older_etcd,
         sweep::a_404_that_names_nobody_stops_it,
         refusal::an_admission_policy_denies_for_two_minutes,
+        faults::whatever_is_refused_for_a_minute_is_tried_calmly,
     ));
     all
 }
