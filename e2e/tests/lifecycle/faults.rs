@@ -6,8 +6,6 @@ use crate::stage::Stage;
 use crate::until::until;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::Part;
-use banlieue::k8s::manifests::names;
-use banlieue_e2e::proxy::Asked;
 use banlieue_e2e::watch;
 use kube::api::DeleteParams;
 use serde_json::json;
@@ -164,34 +162,5 @@ pub(crate) async fn a_graceful_end(stage: &Stage) -> Result<()> {
         let seen = place.ready(name).await?;
         workload(&seen).context("no status")?;
     }
-    Ok(())
-}
-
-/// The controller, too, ends when it is told to, though its write is never answered, and gives its Lease back.
-pub(crate) async fn a_graceful_end_of_the_controller(stage: &Stage) -> Result<()> {
-    let place = Place::new(stage, "fault-controller").await?;
-    let account = format!("{}/{}", names::DEFAULT_NAMESPACE, names::CONTROLLER);
-    let identity = stage.cluster.kubeconfig_as(&account).await?;
-    let status = format!("/providerclasses/{}/status", place.name);
-    let hangs = status.clone();
-    let hang = move |asked: &Asked| asked.uri.path().ends_with(&hangs).then_some(Fault::Hang);
-    let detour = Detour::of_role("controller", &identity, stage, &[], hang).await?;
-    let began = Instant::now();
-    place.register("p").await?;
-    until("a write is in hand", SOON, async || {
-        let counts = detour.faults.counts(began);
-        Ok(if counts.keys().any(|what| what.ends_with(&status)) { Ok(()) } else { Err(format!("{counts:?}")) })
-    })
-    .await?;
-    ensure!(
-        detour.operator.metric("leader_election_master_status").await? == Some(1.0),
-        "it does not say that it leads"
-    );
-    detour.operator.signal("TERM")?;
-    let Detour { operator, .. } = detour;
-    let ended = operator.ends(SOON).await?;
-    ensure!(ended.success(), "it ended with {ended}");
-    let holder = crate::leadership::holder_of(stage, names::CONTROLLER).await?;
-    ensure!(holder.is_none(), "its Lease is held by {holder:?}");
     Ok(())
 }

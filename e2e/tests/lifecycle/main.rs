@@ -9,6 +9,7 @@ mod away;
 mod canary;
 mod class;
 mod clock;
+mod controller;
 mod deletion;
 mod detour;
 mod drift;
@@ -32,6 +33,7 @@ mod records;
 mod refusal;
 mod rest;
 mod restore;
+mod spec;
 mod stage;
 mod stale;
 mod sweep;
@@ -87,6 +89,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         class::its_backend_cannot_be_edited,
         class::comes_later,
         class::for_another_scheme,
+        spec::another_secret_is_granted_in_place_of_the_first,
         moving::to_a_class_of_another_backend,
         moving::to_another_workload_namespace,
         moving::deleted_half_way,
@@ -98,7 +101,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
         rest::each_edge_takes_two_writes,
         rest::numbers_are_told_once_a_second,
         health::health_and_metrics_by_name,
-        faults::a_graceful_end_of_the_controller,
+        controller::sums_up_and_ends,
         health::a_watch_that_cannot_start,
         health::a_watch_that_stalls,
     );

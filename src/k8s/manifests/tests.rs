@@ -1,4 +1,6 @@
 //! Names are injective and valid whatever Providers are called; the minted Role is exactly the design's row.
+mod golden;
+
 use super::{Workload, five, names};
 use crate::fsm::Part;
 use crate::k8s::crd::{Backend, Provider, ProviderClass};
