@@ -48,8 +48,7 @@ impl State<Chart> for Phase {
         let to = signal.reason.phase();
         match (*self, to) {
             (Phase::Terminating, _) => Handled,
-            (here, to) if here == to => Handled,
-            // shared edges belong to the superstates
+            // shared edges belong to the superstates; to stay is an edge to itself, see `step`
             (_, Phase::Terminating | Phase::Paused | Phase::Pending) => Super,
             (_, Phase::Provisioning | Phase::Ready) => Transition(to),
         }

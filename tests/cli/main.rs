@@ -54,6 +54,18 @@ fn the_dry_run_needs_nothing_and_is_the_same_each_time() {
 }
 
 #[test]
+fn classes_are_left_out_where_that_is_asked_for() {
+    let classes = |more: &[&str]| {
+        let args = [&["bootstrap", "operator", "--dry-run"], more].concat();
+        let stream = String::from_utf8(banlieue(&args).output().unwrap().stdout).unwrap();
+        assert!(stream.contains("\nkind: Deployment\n"));
+        stream.matches("\nkind: ProviderClass\n").count()
+    };
+    assert!(classes(&[]) > 0);
+    assert_eq!(classes(&["--skip-provider-classes"]), 0);
+}
+
+#[test]
 fn a_flag_that_cannot_be_used() {
     for (flag, value) in [
         ("--namespace", "Foo"),

@@ -4,13 +4,18 @@ use crate::place::Place;
 use crate::stage::Stage;
 use crate::until::until;
 use anyhow::{Result, ensure};
-use banlieue::fsm::{Part, Reason};
+use banlieue::fsm::{Part, Phase, Reason, WorkloadStatus};
 use banlieue_e2e::watch;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
+/// What the class runs once its tag is edited.
+const NEW_IMAGE: &str = "registry.invalid/banlieue:2";
+
+/// It alone: another one of its class follows the class.
 pub(crate) async fn a_paused_provider_is_left_alone(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "pause-provider").await?;
+    place.registered("neighbour").await?;
     let set = async |paused: Value| place.edit("p", json!({ "spec": { "paused": paused } })).await.map(drop);
     left_alone(&place, Reason::ProviderPaused, set).await
 }
@@ -34,6 +39,10 @@ async fn left_alone(place: &Place<'_>, reason: Reason, set: impl AsyncFn(Value) 
     five.edit(Part::Deployment, json!({ "spec": { "replicas": 2 } })).await?;
     let seen = place.says("p", "2 ready", |w| w.ready_replicas == Some(2)).await?;
     ensure!(crate::place::workload(&seen).is_some_and(|w| w.reason == Some(reason)), "{}", watch::show(&Some(seen)));
+    if reason == Reason::ProviderPaused {
+        let follows = |w: &WorkloadStatus| w.phase == Phase::Ready && w.image.as_deref() == Some(NEW_IMAGE);
+        place.says("neighbour", "the new image, Ready", follows).await?;
+    }
     writes.no_work()?;
     ensure!(five.find(Part::Role).await?.is_none(), "the Role is back");
 
@@ -42,7 +51,7 @@ async fn left_alone(place: &Place<'_>, reason: Reason, set: impl AsyncFn(Value) 
         let role = five.stands(Part::Role, &uid).await?.is_some();
         let subjects = five.get(Part::ClusterRoleBinding).await?.data["subjects"].as_array().map_or(0, Vec::len);
         let image = five.deployment("/spec/template/spec/containers/0/image").await?;
-        let done = role && subjects == 1 && image == Some(json!("registry.invalid/banlieue:2"));
+        let done = role && subjects == 1 && image == Some(json!(NEW_IMAGE));
         Ok(if done { Ok(()) } else { Err(format!("Role {role}, {subjects} subjects, image {image:?}")) })
     })
     .await?;
