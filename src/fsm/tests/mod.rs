@@ -2,6 +2,7 @@
 mod apply;
 mod crash;
 mod fixture;
+mod numbers;
 mod oracle;
 mod search;
 mod seeded;
