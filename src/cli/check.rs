@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Exit codes: 0 nothing is wrong, 1 something is, 2 it was asked for wrongly.")]
+#[command(after_help = "Exit codes: 0 nothing is wrong, 1 something is, 64 it was asked for wrongly.")]
 pub struct Args {
     /// Before an installation: would it work here, and with your rights?
     #[arg(long)]

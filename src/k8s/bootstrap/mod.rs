@@ -3,12 +3,14 @@ mod apply;
 mod available;
 mod elsewhere;
 mod established;
+mod foreign;
 
 use super::client::Client;
 use super::failure::{remedy, words};
 use super::manifests::install::{Object, Stage};
 pub use apply::Outcome;
 pub use elsewhere::{refuse_elsewhere, refuse_operator};
+pub use foreign::foreign;
 use std::time::{Duration, Instant};
 
 /// How to go about it.
@@ -56,13 +58,14 @@ const ESTABLISH: Duration = Duration::from_secs(30);
 /// Applies the objects in their order, and waits for what has to be waited for.
 ///
 /// # Errors
-/// At the first object that fails; those before it stay.
+/// At the first object that fails; those before it stay. Where a kind is another project's, before the first.
 pub async fn install(
     client: &Client,
     objects: &[Object],
     conduct: Conduct,
     tell: &mut (dyn FnMut(Event) + Send),
 ) -> Result<(), Failed> {
+    foreign::refuse(client, objects).await?;
     let of = |stage| objects.iter().filter(move |o| o.stage == stage);
     for stage in [Stage::Namespace, Stage::Crds, Stage::Policies, Stage::Rights, Stage::Workloads, Stage::Classes] {
         for object in of(stage) {

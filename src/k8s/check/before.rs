@@ -1,6 +1,6 @@
 //! Before an installation.
 use super::{Line, Verdict, line, unknown};
-use crate::k8s::bootstrap::refuse_elsewhere;
+use crate::k8s::bootstrap::{foreign, refuse_elsewhere};
 use crate::k8s::client::Client;
 use crate::k8s::crd::crds;
 use crate::k8s::manifests::install::{Install, Object};
@@ -148,10 +148,8 @@ fn judge(ours: &CustomResourceDefinition, live: &CustomResourceDefinition) -> Li
     if live.meta().deletion_timestamp.is_some() {
         return line(CHECK, Verdict::Fail, format!("{name} is being deleted: wait until it is gone"));
     }
-    if live.spec.names.kind != ours.spec.names.kind || live.spec.scope != ours.spec.scope {
-        let says =
-            format!("{name} is there and of another project: it is a {} {}", live.spec.scope, live.spec.names.kind);
-        return line(CHECK, Verdict::Fail, says);
+    if let Some(says) = foreign(ours, live) {
+        return line(CHECK, Verdict::Fail, format!("{name} is there, and {says}"));
     }
     let known: Vec<_> = ours.spec.versions.iter().map(|v| v.name.as_str()).collect();
     let stored = live.status.as_ref().and_then(|s| s.stored_versions.clone()).unwrap_or_default();
