@@ -2,6 +2,9 @@
 //!
 //! One cluster without a node; each test begins and ends on an empty one, so they run one after the other.
 mod deploy;
+mod dry_run;
+mod halfway;
+mod refused;
 mod remove;
 mod stage;
 mod standalone;
@@ -25,6 +28,11 @@ fn main() -> ExitCode {
         deploy::the_files_are_what_the_installer_installs,
         remove::a_cluster_is_as_it_was,
         remove::providers_stay_and_nothing_of_ours_does,
+        dry_run::it_asks_nobody,
+        halfway::a_person_without_all_rights,
+        halfway::the_api_server_goes_away_in_the_middle,
+        refused::a_kind_of_another_project,
+        refused::a_namespace_that_is_being_deleted,
         standalone::one_process_serves_a_namespace,
         standalone::not_beside_an_operator,
     );

@@ -6,7 +6,7 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::discovery::{Discovery, Scope, verbs};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// An empty cluster without a node.
@@ -37,11 +37,21 @@ impl Stage {
         Ok(Stage { cluster, client, program })
     }
 
-    /// The program as a person runs it.
+    /// The program as an administrator runs it.
     pub(crate) fn banlieue(&self, args: &[&str]) -> Result<Output> {
+        self.banlieue_with(&self.cluster.kubeconfig_path(), args)
+    }
+
+    /// The program as whoever has this kubeconfig runs it.
+    pub(crate) fn banlieue_with(&self, kubeconfig: &Path, args: &[&str]) -> Result<Output> {
         let mut command = Command::new(&self.program);
         command.args(args).stdin(Stdio::null()).env("NO_PROXY", "*");
-        command.env("KUBECONFIG", self.cluster.kubeconfig_path()).output().context("cannot run the program")
+        command.env("KUBECONFIG", kubeconfig).output().context("cannot run the program")
+    }
+
+    /// The program, for who runs it otherwise.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
     }
 
     /// What it prints where it must not fail.
@@ -71,7 +81,8 @@ impl Stage {
         Ok(Running(command.spawn()?))
     }
 
-    async fn kubeconfig(&self, account: &str) -> Result<PathBuf> {
+    /// A kubeconfig with the token of an account.
+    pub(crate) async fn kubeconfig(&self, account: &str) -> Result<PathBuf> {
         let text = self.cluster.kubeconfig_as(account).await?;
         self.cluster.run_dir().write(&format!("{}.kubeconfig", account.replace('/', "-")), &text)
     }
@@ -100,6 +111,14 @@ impl Stage {
         };
         Ok(api.list(&ListParams::default()).await?.items.into_iter().map(name).collect())
     }
+}
+
+/// The one line that a program which failed with exit code 1 left on standard error.
+pub(crate) fn failure(output: &Output) -> Result<String> {
+    let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+    let one = said.starts_with("error: ") && said.lines().count() == 1;
+    ensure!(output.status.code() == Some(1) && one, "{}, not one line: {}", output.status, text(output));
+    Ok(said)
 }
 
 /// All that a program printed.
