@@ -32,8 +32,15 @@ pub fn faults(object: &Value) -> Vec<String> {
         let own = |field: &str| !matches!(field, "apiVersion" | "kind" | "metadata");
         let rest: Map<String, Value> =
             fields.iter().filter(|(f, _)| own(f)).map(|(f, v)| (f.clone(), v.clone())).collect();
-        compare(&format!("a {kind}"), "", &schema, &Value::Object(rest), &mut faults);
+        faults.extend(misfits(&format!("a {kind}"), &schema, &Value::Object(rest)));
     }
+    faults
+}
+
+/// Where a value is not what a schema says, one sentence each; an unknown field is none of `whose`.
+pub fn misfits(whose: &str, schema: &JSONSchemaProps, value: &Value) -> Vec<String> {
+    let mut faults = Vec::new();
+    compare(whose, "", schema, value, &mut faults);
     faults
 }
 

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     let lab = Arc::new(Lab::new());
     let trials = tests!(lab, Alone:
         deploy::the_files_are_what_the_installer_installs,
+        deploy::the_gitops_trees_are_taken,
         remove::a_cluster_is_as_it_was,
         remove::providers_stay_and_nothing_of_ours_does,
         dry_run::it_asks_nobody,
