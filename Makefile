@@ -9,6 +9,8 @@ BANLIEUE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/banlieue
 export BANLIEUE_CACHE
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
+MDBOOK_VERSION := 0.5.4
+MDBOOK := $(BANLIEUE_CACHE)/mdbook-$(MDBOOK_VERSION)/bin/mdbook
 CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := $(BANLIEUE_CACHE)/cargo-mutants-$(CARGO_MUTANTS_VERSION)/bin/cargo-mutants
 # Optimised, without the link-time optimisation that the product is made small with: for what is built here and runs long.
@@ -35,13 +37,13 @@ stages = for stage in $(1); do \
 	done
 
 ##@ Parts of the test
-.PHONY: format tools clippy lint checks deny unit program live test-long machine-long mutants
+.PHONY: format tools clippy lint checks deny unit book program live test-long machine-long mutants
 format: ## Is the code formatted?
 	$(CARGO) fmt --all --check
 tools: ## Packages, Kubernetes, etcd and the simulator, where they are missing
 	@$(E2E) tools
 checks:
-	@$(call stages,clippy deny unit)
+	@$(call stages,clippy deny unit book)
 clippy: ## Is there nothing to warn of?
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 lint: format clippy ## Both of them
@@ -50,6 +52,8 @@ deny: $(CARGO_DENY) ## Licences, banned and doubled crates, sources
 unit: ## Tests that need no cluster (seconds)
 	$(CARGO) test --package banlieue --locked
 	$(CARGO) test --package banlieue-e2e --locked --lib --bins
+book: $(MDBOOK) ## The pages of docs/ as a book, in target/book
+	$(MDBOOK) build docs
 # Beside the checks: it takes minutes, most of them on one core. The program built above, as cargo would wait for the checks.
 program:
 	@MAKEFLAGS= $(or $(CARGO_TARGET_DIR),target)/debug/e2e image 2>&1 | sed -u 's/^/program: /'
@@ -74,6 +78,8 @@ mutants: $(CARGO_MUTANTS) ## Changes the core and its hands, one by one: does a 
 # No optimisation to speak of: they run for a second, or wait for others, and build in a third of the time.
 $(CARGO_DENY):
 	$(QUICK)=1 $(CARGO) install --locked --root $(BANLIEUE_CACHE)/cargo-deny-$(CARGO_DENY_VERSION) cargo-deny@$(CARGO_DENY_VERSION)
+$(MDBOOK):
+	$(QUICK)=1 $(CARGO) install --locked --root $(BANLIEUE_CACHE)/mdbook-$(MDBOOK_VERSION) --no-default-features mdbook@$(MDBOOK_VERSION)
 $(CARGO_MUTANTS):
 	$(QUICK)=1 $(CARGO) install --locked --root $(BANLIEUE_CACHE)/cargo-mutants-$(CARGO_MUTANTS_VERSION) cargo-mutants@$(CARGO_MUTANTS_VERSION)
 
