@@ -8,6 +8,7 @@ mod refused;
 mod remove;
 mod stage;
 mod standalone;
+mod upgrade;
 
 #[expect(dead_code, reason = "other suites have long tests")]
 #[path = "../support/lab.rs"]
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         refused::a_namespace_that_is_being_deleted,
         standalone::one_process_serves_a_namespace,
         standalone::not_beside_an_operator,
+        upgrade::in_place,
     );
     lab.play(1, trials, vec![])
 }
