@@ -59,9 +59,12 @@ program:
 	@MAKEFLAGS= $(or $(CARGO_TARGET_DIR),target)/debug/e2e image 2>&1 | sed -u 's/^/program: /'
 live: tools ## Tests on real clusters, which they start and stop themselves (root); two suites at a time
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
-	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%)
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%) live-from-deploy
 # The longest first. Each line says whose it is.
 SUITES := main_job lifecycle fence installer cluster_lifecycle api_server backends
+# The product as deploy/ installs it; in main_job it is as the installer does.
+live-from-deploy:
+	@MAKEFLAGS= $(MAKE) --no-print-directory kind-e2e 2>&1 | sed -u 's/^/from deploy: /'
 live-%:
 	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
 test-long: machine-long mutants ## All of it: every observation and interleaving, mutants, the long live forms on the oldest supported line (hours)
@@ -103,7 +106,7 @@ size: ## The size of the stripped release program
 help: ## This list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ The local cluster
 include e2e/cluster.mk

@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::files::{Cache, RunDir, check_name};
+use crate::kind::{self, Kind};
 use crate::options::Options;
 use crate::progress::Progress;
 use crate::settings::Settings;
@@ -23,9 +24,28 @@ pub struct Cluster {
     owned: Option<Child>,
     /// Whether the box was there already.
     pub reused: bool,
+    /// Whether it is one of kind: no simulator, no audit log, no part that can be stopped.
+    pub kind: bool,
 }
 
 impl Cluster {
+    /// A cluster of kind where `CLUSTER=kind` asks for it and Docker answers; else as [`Cluster::start`].
+    pub async fn start_anywhere(options: Options) -> Result<Self> {
+        if Kind::found()?.0 == Kind::Local {
+            return Self::start(options).await;
+        }
+        check_name(&options.name)?;
+        crate::access::install_crypto();
+        let cache = Cache::locate()?;
+        // not beside the boxes, among which it would count as one that nobody is in
+        let run = RunDir::at(cache.join("kind").join(&options.name));
+        std::fs::create_dir_all(run.logs())?;
+        let settings = Settings::of_kind(&options)?;
+        let cluster = Self { cache, run, settings, owned: None, reused: false, kind: true };
+        std::fs::copy(kind::up(&cluster.cache, &options)?, cluster.kubeconfig_path())?;
+        Ok(cluster)
+    }
+
     /// Starts a cluster, or takes the healthy one of that name which is there already.
     pub async fn start(options: Options) -> Result<Self> {
         check_name(&options.name)?;
@@ -51,7 +71,7 @@ impl Cluster {
             }
         };
         let owned = options.ephemeral.then_some(child);
-        let cluster = Self { cache, run, settings, owned, reused: false };
+        let cluster = Self { cache, run, settings, owned, reused: false, kind: false };
         // Given up before the cluster is dropped, which takes it again.
         let lock = lock;
         if let Err(error) = cluster.bring_up(progress, began).await {
@@ -70,7 +90,7 @@ impl Cluster {
         let run = cache.run_dir(name);
         let settings = Settings::load(&run)?;
         supervisor::status(&run)?;
-        Ok(Self { cache, run, settings, owned: None, reused: true })
+        Ok(Self { cache, run, settings, owned: None, reused: true, kind: false })
     }
 
     /// Ends the cluster called `name` and removes all that it left; says whether there was one.
@@ -152,6 +172,10 @@ impl Cluster {
     }
 
     fn end(&mut self) -> Result<()> {
+        if self.kind {
+            kind::down(&self.cache, &self.settings.name)?;
+            return Ok(std::fs::remove_dir_all(self.run.path())?);
+        }
         let done = Self::down(&self.settings.name).map(drop);
         if let Some(mut child) = self.owned.take() {
             let _ = child.wait();

@@ -1,4 +1,5 @@
-//! The same verbs on kind, where Docker answers and `CLUSTER=kind` asked for it. No simulator and no containment: those are the local cluster's.
+//! kind, where Docker answers and `CLUSTER=kind` asked for it: the verbs, and the tests that need nothing but an API server and a node. No
+//! simulator and no containment: those are the local cluster's.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -27,6 +28,17 @@ impl Kind {
             other => bail!("CLUSTER={other} is not known: use local or kind"),
         }
     }
+
+    /// What the end-to-end targets run on, and why in a few words: kind where it is asked for and can be used, else the local one.
+    pub fn found() -> Result<(Self, String)> {
+        Ok(match Self::asked()? {
+            Self::Local => (Self::Local, "CLUSTER=kind takes kind".into()),
+            Self::Kind => match require() {
+                Ok(()) => (Self::Kind, "Docker answers".into()),
+                Err(error) => (Self::Local, format!("{error:#}")),
+            },
+        })
+    }
 }
 
 /// Fails with one line where kind cannot be used.
@@ -45,8 +57,7 @@ pub fn require() -> Result<()> {
 pub fn up(cache: &Cache, options: &Options) -> Result<PathBuf> {
     require()?;
     let kubeconfig = cache.join(format!("kind-{}.kubeconfig", options.name));
-    let known = Command::new("kind").args(["get", "clusters"]).output().context("cannot run kind")?;
-    if String::from_utf8_lossy(&known.stdout).lines().any(|l| l == options.name) {
+    if clusters()?.contains(&options.name) {
         kind(&["export", "kubeconfig", "--name", &options.name, "--kubeconfig", &kubeconfig.display().to_string()])?;
     } else {
         let image = format!("kindest/node:{}", options.kubernetes_version()?);
@@ -79,6 +90,24 @@ pub fn down(cache: &Cache, name: &str) -> Result<()> {
     kind(&["delete", "cluster", "--name", name])?;
     let _ = std::fs::remove_file(cache.join(format!("kind-{name}.kubeconfig")));
     Ok(())
+}
+
+/// Deletes the clusters of suites that were killed: their names end with the number of a process that is gone.
+pub fn sweep() -> Result<()> {
+    require()?;
+    for name in clusters()? {
+        let owner = name.strip_prefix("main-job-");
+        if owner.is_some_and(|pid| !std::path::Path::new("/proc").join(pid).exists()) {
+            kind(&["delete", "cluster", "--name", &name])?;
+        }
+    }
+    Ok(())
+}
+
+/// The names of all clusters.
+fn clusters() -> Result<Vec<String>> {
+    let known = Command::new("kind").args(["get", "clusters"]).output().context("cannot run kind")?;
+    Ok(String::from_utf8_lossy(&known.stdout).lines().map(str::to_owned).collect())
 }
 
 /// Writes all logs into a folder.

@@ -32,6 +32,8 @@ struct Cli {
 enum Verb {
     /// Show in one table what this machine lacks.
     Preflight,
+    /// Say which cluster the end-to-end targets run on.
+    Where,
     /// Build the programs of the cluster, and start nothing.
     Tools,
     /// Start the cluster, or find it healthy; print its KUBECONFIG and versions.
@@ -61,7 +63,12 @@ enum Verb {
         /// How many lines.
         #[arg(long, default_value_t = 10)]
         lines: usize,
+        /// Those that the suite which failed last has collected.
+        #[arg(long)]
+        last: bool,
     },
+    /// Remove what suites left that were killed.
+    Sweep,
     /// Show the state of each part.
     Status,
     /// Run kubectl on the cluster.
@@ -101,7 +108,14 @@ fn run(cli: Cli) -> Result<ExitCode> {
     let name = cli.name.as_str();
     let options = Options::named(name);
     options.kubernetes_version()?;
-    if Kind::asked()? == Kind::Kind {
+    if matches!(cli.verb, Verb::Where) {
+        let (kind, why) = Kind::found()?;
+        let which = if kind == Kind::Kind { "kind" } else { "local" };
+        println!("cluster: {which} (Kubernetes {}; {why})", options.kubernetes_version()?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let of_the_targets = matches!(cli.verb, Verb::Sweep | Verb::Logs { last: true, .. });
+    if (if of_the_targets { Kind::found()?.0 } else { Kind::asked()? }) == Kind::Kind {
         return on_kind(&cache, &options, &cli.verb);
     }
     match cli.verb {
@@ -144,7 +158,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
             }
         }
         Verb::Demo => tokio::runtime::Runtime::new()?.block_on(demo::run(progress))?,
-        Verb::Logs { lines } => {
+        Verb::Sweep => leftovers::sweep(&cache, ""),
+        Verb::Logs { lines, last: true } => print!("{}", logs::last_failure(&cache, lines)?),
+        Verb::Logs { lines, last: false } => {
             let last = leftovers::last_logs(&cache, name);
             let cluster = Cluster::attach(name).with_context(|| match last.is_dir() {
                 true => format!("the cluster does not run; the logs of its last run: {}", last.display()),
@@ -167,7 +183,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             let status = Cluster::attach(name)?.kubectl_command().args(args).status()?;
             return Ok(status.code().map_or(ExitCode::FAILURE, |c| ExitCode::from(c.to_le_bytes()[0])));
         }
-        Verb::Init { .. } => {}
+        Verb::Where | Verb::Init { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -196,6 +212,8 @@ fn on_kind(cache: &Cache, options: &Options, verb: &Verb) -> Result<ExitCode> {
                 kind::load(&archive.display().to_string(), &options.name)?;
             }
         }
+        Verb::Sweep => kind::sweep()?,
+        Verb::Logs { lines, last: true } => print!("{}", logs::last_failure(cache, *lines)?),
         Verb::Logs { .. } => println!("all logs: {}", kind::logs(cache, &options.name)?.display()),
         Verb::Preflight => kind::require()?,
         _ => bail!("this verb is for CLUSTER=local"),

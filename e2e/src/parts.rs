@@ -11,7 +11,7 @@ use crate::component::Component;
 use crate::files::check_name;
 use crate::progress::Progress;
 use crate::vcsim::{self, Model, Vcsim};
-use crate::{image, launch, sandbox, supervisor};
+use crate::{image, kind, launch, sandbox, supervisor};
 
 impl Cluster {
     /// The state of every part.
@@ -74,6 +74,12 @@ impl Cluster {
 
     /// Loads the image of the product's `program`, with further tags if wanted. Returns the image's name.
     pub fn load_image(&self, program: &Path, tags: &[String], progress: Progress) -> Result<String> {
+        if self.kind {
+            for archive in image::archives(&self.cache, program, tags)? {
+                kind::load(&archive.display().to_string(), &self.settings.name)?;
+            }
+            return Ok(format!("{}:{}", image::REPOSITORY, image::VERSION));
+        }
         if !self.settings.node {
             bail!("this cluster has no node: there is nothing to load an image into");
         }

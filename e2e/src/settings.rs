@@ -42,6 +42,20 @@ impl Settings {
         serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))
     }
 
+    /// Those of a cluster of kind, as far as it has any.
+    pub fn of_kind(options: &Options) -> Result<Self> {
+        Ok(Self {
+            name: options.name.clone(),
+            slot: 0,
+            node: true,
+            vcsim: false,
+            ephemeral: false,
+            kubernetes: options.kubernetes_version()?.into(),
+            kubectl: "kubectl".into(),
+            fingerprint: String::new(),
+        })
+    }
+
     fn save(&self, run: &RunDir) -> Result<()> {
         run.write("box.json", &serde_json::to_string_pretty(self)?)?;
         Ok(())

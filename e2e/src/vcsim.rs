@@ -55,6 +55,23 @@ pub struct Vcsim {
     pub pod_control_url: String,
 }
 
+impl Vcsim {
+    /// What stands for it where there is none: a host that never is, as RFC 2606 keeps it.
+    pub fn nowhere() -> Self {
+        let (nowhere, none) = ("https://vcenter.invalid/sdk".to_owned(), String::new());
+        Self {
+            component: none.clone(),
+            endpoint: nowhere.clone(),
+            host_endpoint: nowhere,
+            username: USERNAME.into(),
+            password: PASSWORD.into(),
+            ca_pem: none.clone(),
+            control_url: none.clone(),
+            pod_control_url: none,
+        }
+    }
+}
+
 /// The simulator's certificate: one for all that run in the box.
 pub fn prepare(ca: &Authority, slot: Slot) -> Result<Pair> {
     let wild = format!("*.{HOST}");

@@ -10,6 +10,8 @@ mod stage;
 mod standalone;
 mod upgrade;
 
+#[path = "../support/deploy.rs"]
+mod files;
 #[expect(dead_code, reason = "other suites have long tests")]
 #[path = "../support/lab.rs"]
 mod lab;

@@ -1,5 +1,5 @@
 //! The static installation: the platform from `deploy/`, a provider by the installer, and no operator.
-use crate::deploy;
+use crate::files;
 use crate::stage::{SOON, Stage, provider, text};
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::Provider;
@@ -12,8 +12,8 @@ use std::time::Duration;
 
 /// Every Provider of its backend there, none elsewhere, none of another backend; no workload, finalizer or stamp.
 pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> {
-    deploy::crds(stage)?;
-    deploy::controller(stage)?;
+    files::crds(&stage.cluster)?;
+    files::controller(&stage.cluster)?;
     for namespace in ["infra", "elsewhere"] {
         stage.cluster.kubectl(["create", "namespace", namespace])?;
         stage.done(&["bootstrap", "provider", "vsphere", "--namespace", namespace, "--no-wait"])?;

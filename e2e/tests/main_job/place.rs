@@ -48,7 +48,8 @@ impl Place {
     }
 
     fn existing(stage: &Stage, namespace: &str) -> Result<Self> {
-        Ok(Place { namespace: namespace.into(), client: stage.client.clone(), sim: stage.cluster.vcsim()? })
+        let sim = if stage.cluster.kind { Vcsim::nowhere() } else { stage.cluster.vcsim()? };
+        Ok(Place { namespace: namespace.into(), client: stage.client.clone(), sim })
     }
 
     /// The objects of a kind in it.
@@ -68,13 +69,13 @@ impl Place {
 
     /// What a Provider at the simulator of every cluster looks like; its Secret is called as it is.
     pub(crate) fn draft(&self, name: &str) -> Provider {
-        let ca_bundle = CaBundle { inline: Some(self.sim.ca_pem.clone()), ..Default::default() };
+        let ca = Some(self.sim.ca_pem.clone()).filter(|pem| !pem.is_empty());
         let spec = ProviderSpec {
             provider_class_ref: ProviderClassRef { name: CLASS.into() },
             connection: Connection {
                 endpoint: self.sim.endpoint.clone(),
                 credentials_ref: CredentialsRef { name: name.into() },
-                ca_bundle: Some(ca_bundle),
+                ca_bundle: ca.map(|pem| CaBundle { inline: Some(pem), ..Default::default() }),
                 insecure_skip_tls_verify: false,
             },
             paused: false,

@@ -1,6 +1,7 @@
 //! [`Stage`]: a cluster with the product installed on it.
+use crate::deploy;
 use crate::watch;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::files::Cache;
 use banlieue_e2e::progress::Progress;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// A cluster, and the product on it, installed by its own installer.
+/// A cluster, and the product on it, installed by its own installer, or from the files under `deploy/` where `INSTALL=deploy`.
 pub(crate) struct Stage {
     /// The cluster.
     pub(crate) cluster: Cluster,
@@ -22,10 +23,10 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Cluster up, image loaded, `bootstrap operator` run, both roles available.
+    /// Cluster up, image loaded, the product installed, both roles available.
     pub(crate) async fn start() -> Result<Self> {
         let progress = Progress::loud();
-        let cluster = Cluster::start(Options::ephemeral(format!("main-job-{}", std::process::id()))).await?;
+        let cluster = Cluster::start_anywhere(Options::ephemeral(format!("main-job-{}", std::process::id()))).await?;
         let made = async {
             let program = product::release(&Cache::locate()?, progress)?;
             cluster.load_image(&program, &[], progress)?;
@@ -40,8 +41,14 @@ impl Stage {
     }
 
     async fn install(&self) -> Result<()> {
-        let done = self.bootstrap()?;
-        ensure!(done.status.success(), "bootstrap operator failed:\n{}", text(&done));
+        match std::env::var("INSTALL").unwrap_or_default().as_str() {
+            "" | "bootstrap" => {
+                let done = self.bootstrap()?;
+                ensure!(done.status.success(), "bootstrap operator failed:\n{}", text(&done));
+            }
+            "deploy" => deploy::apply(&self.cluster)?,
+            other => bail!("INSTALL={other} is not known: use bootstrap or deploy"),
+        }
         let api: Api<Deployment> = Api::namespaced(self.client.clone(), names::DEFAULT_NAMESPACE);
         for role in [names::OPERATOR, names::CONTROLLER] {
             watch::see(&api, role, "is available", Duration::from_secs(60), available).await?;
