@@ -11,6 +11,15 @@ pub fn words(error: &kube::Error) -> String {
     }
 }
 
+/// As [`words`], for a line that somebody reads: of many lines (each rule that a person may not grant is one) the first few.
+pub fn few_words(error: &kube::Error) -> String {
+    const LINES: usize = 3;
+    let words = words(error);
+    let more = words.lines().count().saturating_sub(LINES);
+    let first: Vec<_> = words.lines().take(LINES).collect();
+    if more == 0 { words } else { format!("{}, and {more} more", first.join(" ")) }
+}
+
 /// What a watch failed of, in one line.
 pub fn of_watch(error: &watcher::Error) -> String {
     match error {
@@ -54,5 +63,19 @@ pub fn remedy(error: &kube::Error) -> &'static str {
         }
         429 | 500..=599 => "the API server is busy or has a fault of its own; run the command again in a moment",
         _ => "remove the cause, then run the command again",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::few_words;
+    use kube::core::Status;
+
+    #[test]
+    fn nobody_reads_thirty_rules() {
+        let said =
+            |message: &str| few_words(&kube::Error::Api(Status::failure(message, "Forbidden").with_code(403).boxed()));
+        assert_eq!(said("no\nnever"), "no\nnever");
+        assert_eq!(said("not held:\n{a}\n{b}\n{c}\n{d}"), "not held: {a} {b}, and 2 more");
     }
 }

@@ -8,6 +8,7 @@ mod refused;
 mod remove;
 mod stage;
 mod standalone;
+mod stream;
 mod upgrade;
 
 #[path = "../support/deploy.rs"]
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         refused::a_namespace_that_is_being_deleted,
         standalone::one_process_serves_a_namespace,
         standalone::not_beside_an_operator,
+        stream::it_is_the_installation,
         upgrade::in_place,
     );
     lab.play(1, trials, vec![])

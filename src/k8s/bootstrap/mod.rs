@@ -6,7 +6,7 @@ mod established;
 mod foreign;
 
 use super::client::Client;
-use super::failure::{remedy, words};
+use super::failure::{few_words, remedy};
 use super::manifests::install::{Object, Stage};
 pub use apply::Outcome;
 pub use elsewhere::{refuse_elsewhere, refuse_operator};
@@ -48,7 +48,7 @@ pub struct Failed {
 
 impl Failed {
     fn api(object: &Object, error: &kube::Error) -> Self {
-        Failed { object: object.to_string(), why: words(error), todo: remedy(error).into() }
+        Failed { object: object.to_string(), why: few_words(error), todo: remedy(error).into() }
     }
 }
 
