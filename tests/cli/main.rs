@@ -81,6 +81,21 @@ fn a_flag_that_cannot_be_used() {
 }
 
 #[test]
+fn wrong_usage_is_one_code_and_the_help_says_which() {
+    for verb in [&["check"][..], &["check", "--pre"], &["uninstall"], &["bootstrap", "provider", "vsphere"]] {
+        let said = fails(banlieue(&[verb, &["--namespace", "Foo"]].concat()), 64);
+        assert!(said.contains("--namespace") && said.contains("Foo"), "{said}");
+    }
+    let unknown = fails(banlieue(&["uninstall", "--namespace", "kube-system"]), 64);
+    assert!(unknown.contains("Kubernetes' own"), "{unknown}");
+    for verb in [&[][..], &["check"], &["plan"]] {
+        let help = banlieue(&[verb, &["--help"]].concat()).output().unwrap();
+        let text = String::from_utf8(help.stdout).unwrap();
+        assert!(text.contains("64 it was asked for wrongly") && !text.contains("2 it was asked for wrongly"), "{text}");
+    }
+}
+
+#[test]
 fn a_kubeconfig_that_is_not_there() {
     let path = "/nonexistent/kubeconfig.yaml";
     let said = fails(banlieue(&["bootstrap", "operator", "--kubeconfig", path]), 1);

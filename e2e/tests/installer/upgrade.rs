@@ -97,6 +97,7 @@ pub(crate) async fn in_place(stage: &Stage) -> Result<()> {
     ensure!(new.0.uid() == operator.uid() && accounts.get(OPERATOR).await?.uid() == account.uid(), "made anew");
     ensure!(providers.get("vc").await?.metadata.uid == kept.metadata.uid, "the Provider was made anew");
 
+    ensure!(!new.1.annotations().contains_key("banlieue.io/of-then"), "an annotation of then is left");
     let after = content(stage)?.to_lowercase().replace('_', "-");
     for gone in ["of-then", "minreadyseconds\":1", "\"region\""] {
         ensure!(!after.contains(gone), "{gone} is left");
