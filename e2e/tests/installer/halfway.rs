@@ -25,7 +25,7 @@ rules:
 - {{apiGroups: ['', apps], resources: [namespaces, serviceaccounts, deployments], verbs: [get, create, patch]}}
 - {{apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, create, patch]}}
 - {{apiGroups: [admissionregistration.k8s.io], resources: ['*'], verbs: [get, create, patch]}}
-- {{apiGroups: [banlieue.io], resources: [providerclasses], verbs: [get, create, patch]}}
+- {{apiGroups: [banlieue.io], resources: [providerclasses], verbs: [get, list, watch, create, patch]}}
 - {{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, roles], verbs: [{on_roles}]}}
 - {{apiGroups: [rbac.authorization.k8s.io], resources: [clusterrolebindings, rolebindings], verbs: [{on_bindings}]}}
 ---
@@ -52,7 +52,7 @@ pub(crate) async fn a_person_without_all_rights(stage: &Stage) -> Result<()> {
         ensure!(said.starts_with(&format!("error: {object}: ")), "{said}");
         ensure!(said.contains("forbidden") && said.ends_with("to run the command"), "{said}");
         ensure!(said.len() < 600, "nobody reads a line of {} characters: {said}", said.len());
-        ensure!(text(&refused).contains("created    CustomResourceDefinition"), "{}", text(&refused));
+        ensure!(text(&refused).contains("CustomResourceDefinition providers.banlieue.io"), "{}", text(&refused));
         ensure!(
             stage.cluster.kubectl(["get", "deployments", "-n", "banlieue-system", "-o", "name"])?.is_empty(),
             "it runs"
