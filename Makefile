@@ -37,16 +37,20 @@ stages = for stage in $(1); do \
 	done
 
 ##@ Parts of the test
-.PHONY: format tools clippy lint checks deny unit book program live test-long machine-long mutants
+.PHONY: format tools clippy features lint checks deny unit book program live test-long machine-long mutants
 format: ## Is the code formatted?
 	$(CARGO) fmt --all --check
 tools: ## Packages, Kubernetes, etcd and the simulator, where they are missing
 	@$(E2E) tools
 checks:
-	@$(call stages,clippy deny unit book)
+	@$(call stages,clippy features deny unit book)
 clippy: ## Is there nothing to warn of?
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-lint: format clippy ## Both of them
+features: ## Does it build with each backend alone, and with none?
+	@for one in vsphere libvirt proxmox ''; do \
+	  $(CARGO) clippy --quiet --package banlieue --lib --locked --no-default-features --features "$$one" -- -D warnings; \
+	done
+lint: format clippy ## Format and clippy
 deny: $(CARGO_DENY) ## Licences, banned and doubled crates, sources
 	$(CARGO_DENY) --all-features check --hide-inclusion-graph licenses bans sources
 unit: ## Tests that need no cluster (seconds)
