@@ -1,4 +1,5 @@
 //! The client of the API server: where its configuration comes from, and what happens when there is no answer.
+use super::escape::Escape;
 use super::failure::root_cause;
 use super::kubeconfig::{self, Unusable};
 use super::vigil::{Listener, Vigil};
@@ -89,7 +90,7 @@ pub enum NoConnection {
 /// # Errors
 /// When the configuration cannot be used, or within ten seconds there is no answer.
 pub async fn connect(source: &Source, purpose: Purpose) -> Result<Client, NoConnection> {
-    open(source, purpose, |config| Ok(ClientBuilder::try_from(config)?.build())).await
+    open(source, purpose, |config| Ok(ClientBuilder::try_from(config)?.with_layer(&Escape).build())).await
 }
 
 /// A client of a role whose watches are kept under `vigil`, that has had one answer from the API server.
@@ -99,7 +100,7 @@ pub async fn connect(source: &Source, purpose: Purpose) -> Result<Client, NoConn
 pub async fn connect_under(vigil: &Vigil, source: &Source) -> Result<Client, NoConnection> {
     open(source, Purpose::Role, |config| {
         let listener = Listener::new(vigil, address(&config));
-        Ok(ClientBuilder::try_from(config)?.with_layer(&listener).build())
+        Ok(ClientBuilder::try_from(config)?.with_layer(&listener).with_layer(&Escape).build())
     })
     .await
 }

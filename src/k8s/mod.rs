@@ -13,6 +13,7 @@ pub mod complaint;
 pub mod controller;
 pub mod crd;
 pub mod diff;
+mod escape;
 pub mod event;
 pub mod failure;
 pub mod fence;
