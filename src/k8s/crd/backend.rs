@@ -41,12 +41,11 @@ impl Backend {
         Self::ALL.into_iter().filter(|b| b.compiled())
     }
 
-    /// The URL schemes of its endpoints, lower case.
+    /// The URL schemes of its endpoints, lower case. Where a password or a token is sent, none is in the clear.
     pub const fn schemes(self) -> &'static [&'static str] {
         match self {
-            Backend::Vsphere => &["https", "http"],
+            Backend::Vsphere | Backend::Proxmox => &["https"],
             Backend::Libvirt => &["qemu+tls", "qemu+tcp", "test+tls", "test+tcp"],
-            Backend::Proxmox => &["https", "http"],
         }
     }
 }
