@@ -1,6 +1,7 @@
 //! A static installation: one process that serves every Provider of one backend in one namespace.
 use super::{Options, Pod, Probe};
 use crate::effects::Refusal;
+use crate::k8s::complaint::Complaint;
 use crate::k8s::crd::{Provider, ProviderClass};
 use crate::k8s::health::Health;
 use crate::k8s::refusal::bounded;
@@ -55,6 +56,7 @@ where
     let mut stop = pin!(stop.fuse());
     let (mut known, mut listed) = (BTreeMap::new(), BTreeMap::new());
     let mut next = Instant::now();
+    let mut trouble = Complaint::default();
     loop {
         tokio::select! {
             event = events.next() => match event {
@@ -68,8 +70,12 @@ where
                 None => anyhow::bail!("the watch of Providers ended"),
             },
             () = sleep_until(next) => {
-                if let Err(refusal) = herd.tend(&known).await {
-                    tracing::warn!(error = refusal.words, "trouble with the API server");
+                match herd.tend(&known).await {
+                    Err(refusal) if trouble.due(&refusal.words, Instant::now().into_std()) => {
+                        tracing::warn!(error = refusal.words, "trouble with the API server");
+                    }
+                    Ok(()) if trouble.over() => tracing::info!("the trouble with the API server is over"),
+                    _ => {}
                 }
                 next = Instant::now() + LOOK;
             }

@@ -4,6 +4,7 @@ use super::meter::Meter;
 use super::pace::Pace;
 use super::{Options, Probe, Seen, Target, sources, status};
 use crate::effects::Refusal;
+use crate::k8s::complaint::Complaint;
 use crate::k8s::crd::{Aspect, Finding, FindingReason, Provider};
 use crate::k8s::health::Health;
 use crate::k8s::lease::{Elector, Leadership, Meta, Timing};
@@ -37,6 +38,10 @@ pub struct Pod<P> {
     /// What the last look at the backend has found.
     last: Seen,
     candidacy: Option<Candidacy>,
+    /// Of the API server.
+    trouble: Complaint,
+    /// Of the backend.
+    failure: Complaint,
 }
 
 /// A candidacy for the Lease of one Provider.
@@ -53,7 +58,18 @@ impl<P: Probe> Pod<P> {
     pub fn new(client: Client, options: Options, probe: P, health: Health, metrics: &mut Registry) -> Self {
         let meter = Meter::default();
         meter.register(metrics);
-        Self { client, options, probe, health, meter, pace: Pace::new(), last: Seen::default(), candidacy: None }
+        Self {
+            client,
+            options,
+            probe,
+            health,
+            meter,
+            pace: Pace::new(),
+            last: Seen::default(),
+            candidacy: None,
+            trouble: Complaint::default(),
+            failure: Complaint::default(),
+        }
     }
 
     /// Serves its Provider until `stop` is done; then the login and the Lease are given back, within seconds.
@@ -100,10 +116,18 @@ impl<P: Probe> Pod<P> {
             Err(refusal) => Err(refusal),
         };
         match looked {
-            Ok(()) => self.pace.next(),
+            Ok(()) => {
+                if self.trouble.over() {
+                    tracing::info!(provider = self.options.provider, "the trouble with the API server is over");
+                }
+                self.pace.next()
+            }
             // It says nothing about the backend: readiness stays as it is.
             Err(refusal) => {
-                tracing::warn!(error = refusal.words, "trouble with the API server");
+                if self.trouble.due(&refusal.words, Instant::now()) {
+                    let provider = &self.options.provider;
+                    tracing::warn!(provider, error = refusal.words, "trouble with the API server");
+                }
                 API_TROUBLE
             }
         }
@@ -120,9 +144,7 @@ impl<P: Probe> Pod<P> {
             self.meter.seen(&self.last);
             let failure = self.last.findings.last().filter(|_| !self.last.reached);
             self.pace.tried(Instant::now(), what, failure.map(|f| f.reason.retry()), fastrand::f64());
-            if let Some(failure) = failure {
-                tracing::warn!(reason = failure.reason.as_str(), message = failure.message, "cannot use the backend");
-            }
+            complain(&mut self.failure, &self.options.provider, failure);
             let why = failure.map(ToString::to_string).unwrap_or_default();
             self.health.ready(READY, if self.pace.good() { Ok(()) } else { Err(why) });
         }
@@ -158,6 +180,18 @@ impl<P: Probe> Pod<P> {
         let leadership = elector.run(resigned.map(drop));
         let news = leadership.watch();
         self.candidacy = Some(Candidacy { of: provider.metadata.uid.clone(), leadership, news, resign: sender });
+    }
+}
+
+/// Tells of the backend what goes on failing, and when that is over.
+fn complain(of: &mut Complaint, provider: &str, failure: Option<&Finding>) {
+    match failure {
+        Some(failure) if of.due(&failure.to_string(), Instant::now()) => {
+            let Finding { reason, message } = failure;
+            tracing::warn!(provider, reason = reason.as_str(), message, "cannot use the backend");
+        }
+        None if of.over() => tracing::info!(provider, "the backend can be used again"),
+        _ => {}
     }
 }
 

@@ -65,8 +65,9 @@ async fn announce(client: &Client, options: &Options, before: &Provider, after: 
     if ready(before).is_some_and(|then| then.reason == now.reason) {
         return;
     }
-    tracing::info!(ready = ?now.status, reason = now.reason, message = now.message, "the backend's state changed");
+    let provider = &options.provider;
+    tracing::info!(provider, ready = ?now.status, reason = now.reason, message = now.message, "the backend's state changed");
     if let Err(refusal) = event::publish(client, options, after, &now).await {
-        tracing::warn!(error = refusal.words, "the Event was not published");
+        tracing::warn!(provider, error = refusal.words, "the Event was not published");
     }
 }
