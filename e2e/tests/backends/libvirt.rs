@@ -1,18 +1,18 @@
 //! Against Debian's libvirtd, its TLS included.
-use crate::{Place, cache, free_port, has, keeper, last, target};
+use crate::{Place, START, cache, free_port, has, keeper, last, target};
 use anyhow::{Context, Result, ensure};
 use banlieue::backends::Target;
 use banlieue::k8s::crd::{Backend, ConditionStatus, FindingReason as Reason};
-use banlieue_e2e::files::tail;
 use banlieue_e2e::libvirt::{CLIENT, Listen, PROGRAM, config};
 use banlieue_e2e::packages;
 use banlieue_e2e::pki::Pair;
+use banlieue_e2e::progress::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
+use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// Whose rights the daemon has: as root it would be the machine's own.
 const NOBODY: u32 = 65534;
@@ -58,14 +58,10 @@ impl Daemon {
         }
         command.uid(NOBODY).gid(NOBODY).current_dir(&home).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         self.place.server = Some(command.spawn().context("cannot run libvirtd")?);
-        for _ in 0..600 {
+        wait_until("libvirtd", START, || {
             self.place.alive()?;
-            if tokio::net::TcpStream::connect(("127.0.0.1", self.tls)).await.is_ok() {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        anyhow::bail!("libvirtd does not listen:\n{}", tail(&self.place.run.join("log"), 20))
+            Ok(TcpStream::connect(("127.0.0.1", self.tls)).ok().map(drop))
+        })
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {

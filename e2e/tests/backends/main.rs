@@ -12,6 +12,10 @@ use banlieue_e2e::pki::Authority;
 use banlieue_e2e::progress::Progress;
 use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How long a server may take to listen: the simulator makes its inventory first.
+const START: Duration = Duration::from_secs(120);
 
 /// A folder with an authority; it goes with this value, and the server in it too.
 struct Place {

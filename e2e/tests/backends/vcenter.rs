@@ -1,14 +1,14 @@
 //! Against govmomi's simulator of a vCenter.
-use crate::{Place, cache, free_port, has, keeper, last, target};
+use crate::{Place, START, cache, free_port, has, keeper, last, target};
 use anyhow::{Context, Result, ensure};
 use banlieue::backends::{Credentials, Meter, Target, connect};
 use banlieue::k8s::crd::{Backend, ConditionStatus, FindingReason as Reason};
-use banlieue_e2e::files::tail;
 use banlieue_e2e::pki::Pair;
+use banlieue_e2e::progress::wait_until;
 use banlieue_e2e::tools;
 use serde_json::Value;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 /// With all that XML and URLs escape, and more than ASCII; nothing that is shown may contain it.
 const PASSWORD: &str = "hunter2-<&\"'>%+ pässwörd-日本";
@@ -16,7 +16,8 @@ const USERNAME: &str = "administrator@vsphere.local";
 
 /// The simulator, and what it takes to reach it.
 struct Simulator {
-    place: Place,
+    /// It ends with this.
+    _place: Place,
     control: String,
     target: Target,
 }
@@ -46,15 +47,12 @@ impl Simulator {
         place.server = Some(command.spawn().context("cannot run the simulator")?);
         let mut target = target(format!("https://{sdk}"), Some(place.ca()?), &[]);
         target.credentials = credentials(PASSWORD);
-        let mut simulator = Self { place, control: format!("http://{control}"), target };
-        for _ in 0..1200 {
-            simulator.place.alive()?;
-            if reqwest::get(format!("{}/counts", simulator.control)).await.is_ok() {
-                return Ok(simulator);
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        anyhow::bail!("the simulator does not answer:\n{}", tail(&simulator.place.run.join("log"), 20))
+        wait_until("the simulator", START, || {
+            place.alive()?;
+            let both = TcpStream::connect(&control).and_then(|_| TcpStream::connect(&sdk));
+            Ok(both.ok().map(drop))
+        })?;
+        Ok(Self { _place: place, control: format!("http://{control}"), target })
     }
 
     async fn ask(&self, path: &str, body: &str) -> Result<()> {
