@@ -14,15 +14,16 @@ import (
 
 // api is the control port. Bodies are JSON; unknown fields are refused, so that a typo in a test is not a fault that never comes.
 //
-//	GET  /counts            {"sessions":1,"logins":1,"refused":0,"calls":{"Login":1}}
+//	GET  /counts            {"sessions":1,"logins":1,"refused":0,"lastLogin":1.5e9,"calls":{"Login":1}}
 //	POST /delay             {"method":"Login","milliseconds":500}; 0 takes it back
 //	POST /status            {"code":503,"count":1}: the HTTP status of the next answers
 //	POST /fault             {"method":"Login","fault":"NoPermission","count":1}; count 0: until reset
+//	POST /hide              {"object":"DC0_C1","property":"network"}: nobody may read it, until reset; one for each object
 //	POST /session-lifetime  {"seconds":2}: of the logins that follow
 //	POST /credentials       {"username":"u","password":"p"}
 //	POST /about             {"version":"6.7.0","apiVersion":"6.7"}
 //	POST /kill-sessions
-//	POST /reset             no delays, faults, statuses; counts at 0
+//	POST /reset             no delays, faults, statuses, nothing hidden; counts at 0
 func (c *control) api() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, r *http.Request) {
@@ -55,6 +56,12 @@ func (c *control) api() http.Handler {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.faults[b.Method] = &fault{kind: kind, left: b.Count}
+		return nil
+	})
+	post(mux, "/hide", func(_ context.Context, b struct{ Object, Property string }) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.hidden[b.Object] = b.Property
 		return nil
 	})
 	post(mux, "/session-lifetime", func(ctx context.Context, b struct{ Seconds int }) error {

@@ -27,7 +27,9 @@ type control struct {
 	faults             map[string]*fault
 	status, statusLeft int
 	calls              map[string]int
+	hidden             map[string]string // the property of an object, by its name, that may not be read
 	logins             int
+	lastLogin          time.Time
 	released           chan struct{} // closed by reset: whoever sleeps wakes up
 }
 
@@ -44,14 +46,20 @@ func newControl(s *simulator.Service, username, password string) *control {
 	c.reset()
 	s.Context.Map.Handler = c.call
 	s.Context.Map.SessionManager().ValidLogin = c.login
+	guard(s, func(object string) string {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.hidden[object]
+	})
 	return c
 }
 
-// reset forgets delays, faults, statuses and counts. Sessions, their lifetime and the password stay.
+// reset forgets delays, faults, statuses, missing rights and counts. Sessions, their lifetime and the password stay.
 func (c *control) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.delays, c.faults, c.calls = map[string]time.Duration{}, map[string]*fault{}, map[string]int{}
+	c.hidden = map[string]string{}
 	c.status, c.statusLeft, c.logins = 0, 0, 0
 	close(c.released)
 	c.released = make(chan struct{})
@@ -100,6 +108,7 @@ func (c *control) login(request *types.Login) bool {
 		return false
 	}
 	c.logins++
+	c.lastLogin = time.Now()
 	return true
 }
 
@@ -133,21 +142,27 @@ func (c *control) sessions(ctx context.Context) (*vim25.Client, mo.SessionManage
 }
 
 type counts struct {
-	Sessions int            `json:"sessions"`
-	Logins   int            `json:"logins"`  // that were let in
-	Refused  int            `json:"refused"` // Login calls that were not
-	Calls    map[string]int `json:"calls"`
+	Sessions  int            `json:"sessions"`
+	Logins    int            `json:"logins"`    // that were let in
+	Refused   int            `json:"refused"`   // Login calls that were not
+	LastLogin float64        `json:"lastLogin"` // when one was last let in, in seconds since 1970; 0 for never
+	Calls     map[string]int `json:"calls"`
 }
 
 func (c *control) counts(ctx context.Context) (counts, error) {
 	_, manager, err := c.sessions(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	last := 0.0
+	if !c.lastLogin.IsZero() {
+		last = float64(c.lastLogin.UnixMicro()) / 1e6
+	}
 	return counts{
-		Sessions: len(manager.SessionList),
-		Logins:   c.logins,
-		Refused:  c.calls["Login"] - c.logins,
-		Calls:    maps.Clone(c.calls),
+		Sessions:  len(manager.SessionList),
+		Logins:    c.logins,
+		Refused:   c.calls["Login"] - c.logins,
+		LastLogin: last,
+		Calls:     maps.Clone(c.calls),
 	}, err
 }
 
