@@ -41,7 +41,7 @@ fn events() -> PolicyRule {
     PolicyRule {
         api_groups: Some(vec!["events.k8s.io".into()]),
         resources: Some(vec!["events".into()]),
-        verbs: vec!["create".into(), "patch".into()],
+        verbs: vec!["create".into()],
         ..Default::default()
     }
 }

@@ -5,6 +5,8 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 const RBAC: &str = "rbac.authorization.k8s.io";
 const LEASES: &str = "coordination.k8s.io";
 const READ: [&str; 3] = ["get", "list", "watch"];
+/// What a cache takes.
+const FOLLOW: [&str; 2] = ["list", "watch"];
 /// What the operator does with the five kinds it mints. A write is an apply: `patch`, and `create` where it is missing.
 const MINT: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
 
@@ -18,9 +20,10 @@ fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> PolicyRule {
     }
 }
 
-/// The shared ClusterRole of a backend: only what cannot be granted within a namespace.
+/// The shared ClusterRole of a backend: only what cannot be granted within a namespace. A pod reads the class of its
+/// Provider; one that serves a namespace lists them. None watches.
 pub(super) fn shared() -> Vec<PolicyRule> {
-    vec![rule(names::GROUP, &["providerclasses"], &READ)]
+    vec![rule(names::GROUP, &["providerclasses"], &["get", "list"])]
 }
 
 /// The minted Role without its names. Who grants a rule has to hold it, so the operator holds each of these in every
@@ -31,7 +34,7 @@ pub(super) fn handed_out() -> Vec<PolicyRule> {
         rule(names::GROUP, &["providers"], &READ),
         rule(names::GROUP, &["providers/status"], &["patch"]),
         rule(LEASES, &["leases"], &["get", "create", "update"]),
-        rule("events.k8s.io", &["events"], &["create", "patch"]),
+        rule("events.k8s.io", &["events"], &["create"]),
     ]
 }
 
@@ -50,7 +53,9 @@ pub(super) fn operator() -> Vec<PolicyRule> {
         rule("apps", &["deployments"], &MINT),
         rule("", &["serviceaccounts"], &MINT),
         rule(RBAC, &["roles", "rolebindings", "clusterrolebindings"], &MINT),
-        rule("", &["namespaces", "pods"], &READ),
+        rule("", &["namespaces"], &READ),
+        rule("", &["pods"], &FOLLOW),
+        rule(names::GROUP, &["providerclasses"], &["watch"]),
     ];
     rules.extend(shared());
     rules.extend(handed_out());
@@ -60,7 +65,7 @@ pub(super) fn operator() -> Vec<PolicyRule> {
 /// The controller: it reads, and writes one status.
 pub(super) fn controller() -> Vec<PolicyRule> {
     vec![
-        rule(names::GROUP, &["providers", "providerclasses"], &READ),
+        rule(names::GROUP, &["providers", "providerclasses"], &FOLLOW),
         rule(names::GROUP, &["providerclasses/status"], &["patch"]),
     ]
 }

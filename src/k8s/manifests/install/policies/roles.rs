@@ -24,7 +24,7 @@ pub(super) fn fence(install: &Install) -> Policy {
         one_of(GROUP, "providers/status", "'patch'", &its_own),
         one_of("coordination.k8s.io", "leases", "'get', 'create', 'update'", &lease),
         // an Event's name is not known beforehand
-        one_of("events.k8s.io", "events", "'create', 'patch'", "!has(r.resourceNames)"),
+        one_of("events.k8s.io", "events", "'create'", "!has(r.resourceNames)"),
     ];
     let row = format!("object.?rules.orValue([]).all(r, !has(r.nonResourceURLs) && ({}))", allowed.join(" || "));
     let rules = vec![
