@@ -52,8 +52,10 @@ pub struct User {
 
 /// What.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct ObjectRef {
+    /// The group of its kind; empty for the core.
+    pub api_group: String,
     /// The plural of its kind.
     pub resource: String,
     /// Its namespace.

@@ -3,6 +3,9 @@
 //! One cluster without a node; each test begins and ends on an empty one, so they run one after the other.
 mod deploy;
 mod dry_run;
+#[expect(dead_code, reason = "the suite of rights asks more of it")]
+#[path = "../support/grants.rs"]
+mod grants;
 mod halfway;
 mod refused;
 mod remove;
@@ -43,5 +46,6 @@ fn main() -> ExitCode {
         stream::it_is_the_installation,
         upgrade::in_place,
     );
-    lab.play(1, trials, vec![])
+    let afterwards = tests!(lab, Alone: standalone::nothing_but_what_is_granted_was_used);
+    lab.play(1, trials, afterwards)
 }

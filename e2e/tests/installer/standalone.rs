@@ -1,9 +1,11 @@
 //! The static installation: the platform from `deploy/`, a provider by the installer, and no operator.
 use crate::files;
+use crate::grants;
 use crate::stage::{SOON, Stage, provider, text};
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::Provider;
 use banlieue::k8s::manifests::names;
+use banlieue_e2e::audit::Log;
 use banlieue_e2e::watch;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -71,6 +73,11 @@ pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> 
     }
     stage.done(&["uninstall", "--all", "--yes"])?;
     Ok(())
+}
+
+/// By the operator and the provider of a namespace, in all the other tests.
+pub(crate) async fn nothing_but_what_is_granted_was_used(stage: &Stage) -> Result<()> {
+    grants::nothing_else_was_used(&Log::whole(stage.cluster.audit_log_path()).entries()?)
 }
 
 /// Refused, unless it is forced; then `check` says so.

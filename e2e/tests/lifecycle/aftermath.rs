@@ -1,4 +1,5 @@
 //! What must hold of everything that the operator did in all the other tests, by the API server's own record.
+use crate::grants;
 use crate::stage::{OPERATOR, Stage};
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::Backend;
@@ -82,6 +83,11 @@ pub(crate) async fn no_secret_was_asked_for(stage: &Stage) -> Result<()> {
     let lines: Vec<_> = entries.iter().filter(wrong).map(Entry::line).collect();
     ensure!(lines.is_empty(), "asked for Secrets:\n{}", lines.join("\n"));
     Ok(())
+}
+
+/// Of operator, controller and pods. (That what is granted is used, the suite of rights shows.)
+pub(crate) async fn nothing_but_what_is_granted_was_used(stage: &Stage) -> Result<()> {
+    grants::nothing_else_was_used(record(stage).await?)
 }
 
 /// What fails is not asked for again and again: in the long run no more than one request a second for one object.

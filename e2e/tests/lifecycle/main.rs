@@ -40,6 +40,9 @@ mod sweep;
 mod until;
 mod writes;
 
+#[expect(dead_code, reason = "the suite of rights asks more of it")]
+#[path = "../support/grants.rs"]
+mod grants;
 #[path = "../support/lab.rs"]
 mod lab;
 
@@ -153,5 +156,6 @@ fn afterwards(lab: &Arc<Lab>) -> Vec<Trial> {
         aftermath::nothing_follows_the_release_of_a_finalizer,
         aftermath::no_secret_was_asked_for,
         aftermath::no_failure_became_a_hot_loop,
+        aftermath::nothing_but_what_is_granted_was_used,
     )
 }

@@ -10,6 +10,9 @@ mod backend;
 #[path = "../support/deploy.rs"]
 mod deploy;
 mod figures;
+#[expect(dead_code, reason = "the suite of rights asks more of it")]
+#[path = "../support/grants.rs"]
+mod grants;
 mod host;
 mod input;
 mod install;
@@ -73,7 +76,12 @@ fn trials(lab: &Arc<Lab>, kind: Kind) -> Vec<Trial> {
 fn main() -> ExitCode {
     let lab = Arc::new(Lab::new());
     match Kind::found() {
-        Ok((kind, _)) => lab.play(AT_ONCE, trials(&lab, kind), vec![]),
+        // kind keeps no audit log for us
+        Ok((Kind::Kind, _)) => lab.play(AT_ONCE, trials(&lab, Kind::Kind), vec![]),
+        Ok((kind, _)) => {
+            let afterwards = tests!(lab, Beside: rights::nothing_but_what_is_granted_was_used);
+            lab.play(AT_ONCE, trials(&lab, kind), afterwards)
+        }
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

@@ -1,4 +1,6 @@
 //! Rights, asked of the API server for the identity that a role really has.
+use crate::audit::Log;
+use crate::grants;
 use crate::place::Place;
 use crate::stage::Stage;
 use anyhow::{Result, bail, ensure};
@@ -50,6 +52,11 @@ pub(crate) async fn a_pod_reads_one_secret_and_writes_one_status(stage: &Stage) 
         place.remove(name, &place.workload(name)).await?;
     }
     place.clear().await
+}
+
+/// By operator, controller and pods, in all the other tests.
+pub(crate) async fn nothing_but_what_is_granted_was_used(stage: &Stage) -> Result<()> {
+    grants::nothing_else_was_used(&Log::whole(stage.cluster.audit_log_path()).entries()?)
 }
 
 /// The identity that grants has none of the rights that would let it take more.
