@@ -94,6 +94,10 @@ pub(crate) async fn not_beside_an_operator(stage: &Stage) -> Result<()> {
     })
     .await?;
     stage.done(&["uninstall", "--provider", "vsphere", "--yes"])?;
+    // nothing names it yet, but the operator will
+    let shared = names::shared(banlieue::k8s::crd::Backend::Vsphere);
+    stage.cluster.kubectl(["get", "clusterrole", &shared])?;
     stage.done(&["uninstall", "--all", "--yes"])?;
+    ensure!(stage.cluster.kubectl(["get", "clusterrole", &shared]).is_err(), "the shared ClusterRole is left");
     Ok(())
 }

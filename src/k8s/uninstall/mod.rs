@@ -155,6 +155,9 @@ async fn keeps(client: &Client, install: &Install, scope: Scope, object: &Object
     if object.resource.kind != "ClusterRole" || !object.name.starts_with(names::PREFIX) {
         return Ok(None);
     }
+    if matches!(scope, Scope::Provider(_)) && !bound(client, Some(names::OPERATOR)).await?.is_empty() {
+        return Ok(Some("the operator binds the pods of Providers to it".into()));
+    }
     // what was minted goes before it, and so does the binding of this very installation
     let goes = |binding: &String| match scope {
         Scope::Provider(backend) => *binding == names::static_binding(install.namespace(), backend),
