@@ -65,7 +65,7 @@ live: tools ## Tests on real clusters, which they start and stop themselves (roo
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%) live-from-deploy
 # The longest first. Each line says whose it is.
-SUITES := main_job lifecycle fence installer cluster_lifecycle api_server backends
+SUITES := main_job lifecycle rights fence installer cluster_lifecycle api_server backends
 # The product as deploy/ installs it; in main_job it is as the installer does.
 live-from-deploy:
 	@MAKEFLAGS= $(MAKE) --no-print-directory kind-e2e 2>&1 | sed -u 's/^/from deploy: /'
@@ -73,7 +73,7 @@ live-%:
 	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
 test-long: machine-long mutants ## All of it: every observation and interleaving, mutants, the long live forms on the oldest supported line (hours)
 	@K8S=1.34 $(MAKE) --no-print-directory live
-	$(CARGO) test --package banlieue-e2e --locked --no-fail-fast --test lifecycle --test main_job --test api_server -- --ignored
+	$(CARGO) test --package banlieue-e2e --locked --no-fail-fast --test lifecycle --test main_job --test rights --test api_server -- --ignored
 machine-long: ## Every observation, interleaving and kill point, counted, and what a step costs (minutes)
 	$(QUICK)=3 $(CARGO) test --package banlieue-machine --locked --release --lib -- --include-ignored --nocapture
 	$(QUICK)=3 $(CARGO) bench --package banlieue-machine --locked --bench step

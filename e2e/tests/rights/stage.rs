@@ -1,0 +1,100 @@
+//! [`Stage`]: a control plane with the product installed on it, and nothing of it running.
+use crate::operator::Operator;
+use anyhow::{Context, Result, ensure};
+use banlieue::k8s::manifests::names;
+use banlieue_e2e::{Cluster, Options, logs, product};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::DeleteParams;
+use kube::{Api, Client};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// How long a change of the cluster may take before it counts as not coming.
+pub(crate) const SOON: Duration = Duration::from_secs(60);
+
+/// A cluster without a node, and the product installed.
+pub(crate) struct Stage {
+    /// The cluster.
+    pub(crate) cluster: Cluster,
+    /// The administrator's client.
+    pub(crate) client: Client,
+    program: PathBuf,
+    serial: AtomicU32,
+}
+
+impl Stage {
+    /// Cluster up, `bootstrap operator` run.
+    pub(crate) async fn start() -> Result<Self> {
+        let name = format!("rights-{}", std::process::id());
+        let cluster = Cluster::start(Options::ephemeral(name).control_plane_only()).await?;
+        let (program, client) = (product::debug()?, cluster.client().await?);
+        let stage = Stage { cluster, client, program, serial: AtomicU32::new(1) };
+        stage.done(&["bootstrap", "operator", "--no-wait"])?;
+        Ok(stage)
+    }
+
+    /// A number that nobody had before.
+    pub(crate) fn fresh(&self) -> u32 {
+        self.serial.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A role as a process under the token of the account `namespace/name`; its first argument is the role.
+    pub(crate) async fn role(&self, account: &str, args: &[&str]) -> Result<Operator> {
+        let holder = format!("{}-{}", args.first().context("no role")?, self.fresh());
+        let text = self.cluster.kubeconfig_as(account).await?;
+        let kubeconfig = self.cluster.run_dir().write(&format!("{holder}.kubeconfig"), &text)?;
+        Operator::start(&self.program, &[], &kubeconfig, &holder, &self.cluster.run_dir().log(&holder), args)
+    }
+
+    /// The program as a person runs it.
+    pub(crate) fn banlieue(&self, args: &[&str]) -> Result<Output> {
+        let mut command = Command::new(&self.program);
+        command.args(args).stdin(Stdio::null()).env("NO_PROXY", "*");
+        command.env("KUBECONFIG", self.cluster.kubeconfig_path()).output().context("cannot run the program")
+    }
+
+    /// What it prints where it must not fail.
+    pub(crate) fn done(&self, args: &[&str]) -> Result<String> {
+        let output = self.banlieue(args)?;
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        ensure!(output.status.success(), "{args:?}: {text}");
+        Ok(text)
+    }
+
+    /// Takes a Lease away, so that whoever comes next has to make it.
+    pub(crate) async fn no_lease(&self, namespace: &str, name: &str) -> Result<()> {
+        let api: Api<Lease> = Api::namespaced(self.client.clone(), namespace);
+        match api.delete(name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.code != 404 => Err(kube::Error::Api(status).into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the cluster. After a failure everything it wrote is copied out first.
+    pub(crate) fn end(self: Arc<Self>, failed: bool) {
+        if failed {
+            match logs::collect(&self.cluster) {
+                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
+                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
+            }
+        }
+        if let Some(Stage { cluster, .. }) = Arc::into_inner(self)
+            && let Err(error) = cluster.shut_down()
+        {
+            eprintln!("the cluster is not wholly down: {error:#}");
+        }
+    }
+}
+
+/// An account as the API server knows it.
+pub(crate) fn user(account: &str) -> String {
+    format!("system:serviceaccount:{}", account.replace('/', ":"))
+}
+
+/// The account of a role of the installation.
+pub(crate) fn installed(role: &str) -> String {
+    format!("{}/{role}", names::DEFAULT_NAMESPACE)
+}
