@@ -2,13 +2,12 @@
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
-use banlieue_e2e::{Cluster, Options, logs, product};
+use banlieue_e2e::{Cluster, Options, product};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::DeleteParams;
 use kube::{Api, Client};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -70,21 +69,6 @@ impl Stage {
         match api.delete(name, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.code != 404 => Err(kube::Error::Api(status).into()),
             _ => Ok(()),
-        }
-    }
-
-    /// Ends the cluster. After a failure everything it wrote is copied out first.
-    pub(crate) fn end(self: Arc<Self>, failed: bool) {
-        if failed {
-            match logs::collect(&self.cluster) {
-                Ok(folder) => eprintln!("logs, objects and Events: {}", folder.display()),
-                Err(error) => eprintln!("the logs could not be collected: {error:#}"),
-            }
-        }
-        if let Some(Stage { cluster, .. }) = Arc::into_inner(self)
-            && let Err(error) = cluster.shut_down()
-        {
-            eprintln!("the cluster is not wholly down: {error:#}");
         }
     }
 }
