@@ -9,7 +9,7 @@ use banlieue_e2e::cluster::Cluster;
 use banlieue_e2e::files::Cache;
 use banlieue_e2e::kind::{self, Kind};
 use banlieue_e2e::progress::Progress;
-use banlieue_e2e::tools::Tools;
+use banlieue_e2e::tools::{self, Tools};
 use banlieue_e2e::{Options, demo, image, init, leftovers, logs, packages, preflight, product};
 use clap::{Parser, Subcommand};
 
@@ -129,6 +129,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Verb::Tools => {
             packages::ensure(&cache, progress)?;
             Tools::ensure(&cache, &options, progress)?;
+            tools::readers(&cache, progress)?;
         }
         Verb::Up { control_plane_only } => {
             let options = if control_plane_only { options.control_plane_only() } else { options };

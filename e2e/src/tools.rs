@@ -77,6 +77,11 @@ pub fn simulator(cache: &Cache, progress: Progress) -> Result<PathBuf> {
     Ok(Module::new("vcsim", &["."]).ensure(cache, progress)?.join("vcsim"))
 }
 
+/// The program that reads objects as kstatus and Argo CD do.
+pub fn readers(cache: &Cache, progress: Progress) -> Result<PathBuf> {
+    Ok(Module::new("readers", &["."]).ensure(cache, progress)?.join("readers"))
+}
+
 fn kubernetes_module(options: &Options) -> Result<Module> {
     let version = options.kubernetes_version()?;
     let packages: Vec<String> = KUBERNETES_PROGRAMS.iter().map(|p| format!("k8s.io/kubernetes/cmd/{p}")).collect();
