@@ -65,7 +65,7 @@ live: tools ## Tests on real clusters, which they start and stop themselves (roo
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%) live-from-deploy
 # The longest first. Each line says whose it is.
-SUITES := main_job lifecycle rights fence installer cluster_lifecycle api_server backends
+SUITES := main_job lifecycle backend_pods rights fence installer cluster_lifecycle api_server backends
 # The product as deploy/ installs it; in main_job it is as the installer does.
 live-from-deploy:
 	@MAKEFLAGS= $(MAKE) --no-print-directory kind-e2e 2>&1 | sed -u 's/^/from deploy: /'

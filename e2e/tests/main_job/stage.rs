@@ -26,7 +26,8 @@ impl Stage {
     /// Cluster up, image loaded, the product installed, both roles available.
     pub(crate) async fn start() -> Result<Self> {
         let progress = Progress::loud();
-        let cluster = Cluster::start_anywhere(Options::ephemeral(format!("main-job-{}", std::process::id()))).await?;
+        let name = format!("{}-{}", env!("CARGO_CRATE_NAME").replace('_', "-"), std::process::id());
+        let cluster = Cluster::start_anywhere(Options::ephemeral(name)).await?;
         let made = async {
             let program = product::release(&Cache::locate()?, progress)?;
             cluster.load_image(&program, &[], progress)?;
