@@ -18,6 +18,8 @@ mod site;
 mod trouble;
 mod trust;
 
+#[path = "../support/deploy.rs"]
+mod deploy;
 #[expect(dead_code, reason = "other suites have long tests")]
 #[path = "../support/lab.rs"]
 mod lab;
