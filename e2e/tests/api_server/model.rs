@@ -2,8 +2,9 @@
 //! object, the same state. What the collector does is waited for.
 use crate::real::{Real, Told, collector_is_through};
 use crate::stage::{Stage, seed};
-use crate::story::{KEYS, Kind, Story};
+use crate::story::{KEYS, Kind, Story, Write};
 use anyhow::{Context, Result, bail, ensure};
+use banlieue_machine::server::Propagation;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -44,6 +45,13 @@ async fn tell(stage: &Stage, number: u64) -> Result<(Story, Real, usize)> {
     let (mut log, mut refused) = (Vec::new(), 0);
     for _ in 0..WRITES {
         let (key, write) = story.next();
+        if let Write::Delete { propagation: Propagation::Foreground | Propagation::Orphan, .. } = write {
+            // what the collector does not know of yet, it does not wait for
+            for kind in story.dependents(key) {
+                let name = format!("through-{number}-{}", log.len());
+                collector_is_through(&stage.client, kind, &name).await?;
+            }
+        }
         let before = story.server.clone();
         let said = story.tell(key, &write);
         let answered = real.write(key, &write, &story.owners).await;

@@ -1,7 +1,6 @@
 //! [`Real`]: the objects of a story on the real API server, written as the product writes and read back as the model tells.
 use crate::model::{PAUSE, SOON};
-use crate::stage::NAMESPACES;
-use crate::story::{Key, Kind, Write};
+use crate::story::{KEYS, Key, Kind, Write};
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::Fault;
 use banlieue::k8s::manifests::names;
@@ -231,10 +230,10 @@ impl Real {
 /// before.
 pub(crate) async fn collector_is_through(client: &Client, kind: Kind, name: &str) -> Result<()> {
     let real = Real::new(client.clone(), name.to_owned());
-    let key = Key { kind, namespace: Some(NAMESPACES[0]) };
+    let key = *KEYS.iter().find(|key| key.kind == kind).context("a kind of the stories")?;
     let mut body = real.body(key, &[], &[]);
     body["metadata"]["ownerReferences"] =
-        json!([{ "apiVersion": "v1", "kind": "ServiceAccount", "name": "nobody", "uid": "0-0" }]);
+        json!([{ "apiVersion": "banlieue.io/v1alpha1", "kind": "ProviderClass", "name": "nobody", "uid": "0-0" }]);
     real.api(key).create(&PostParams::default(), &serde_json::from_value(body)?).await?;
     let began = Instant::now();
     while real.told(key).await?.is_some() {

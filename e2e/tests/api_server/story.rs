@@ -59,12 +59,17 @@ pub(crate) struct Story {
     pub(crate) owners: Vec<(Uid, Key)>,
     /// Every uid that there ever was.
     uids: Vec<Uid>,
+    /// Whether the binding gets owners within a namespace, which it cannot have. Then it gets no others: what the collector
+    /// makes of both together depends on what it has looked at before.
+    astray: bool,
 }
 
 impl Story {
     /// One that has not begun.
     pub(crate) fn new(seed: u64) -> Self {
-        Self { chance: fastrand::Rng::with_seed(seed), server: Server::default(), owners: vec![], uids: vec![] }
+        let mut chance = fastrand::Rng::with_seed(seed);
+        let astray = chance.bool();
+        Self { chance, server: Server::default(), owners: vec![], uids: vec![], astray }
     }
 
     /// What somebody does next: more often what makes sense than what does not.
@@ -73,15 +78,15 @@ impl Story {
         let stored = self.server.get(&key).map(|o| (o.uid, o.finalizers()));
         let Some((uid, finalizers)) = stored else {
             let write = match self.chance.u8(..10) {
-                0..4 => Write::Create(self.pieces()),
-                4..9 => self.apply(None),
+                0..4 => Write::Create(self.pieces(key)),
+                4..9 => self.apply(key, None),
                 _ => Write::Delete { uid: None, propagation: self.propagation() },
             };
             return (key, write);
         };
         let write = match self.chance.u8(..20) {
-            0 => Write::Create(self.pieces()),
-            1..8 => self.apply(Some(uid)),
+            0 => Write::Create(self.pieces(key)),
+            1..8 => self.apply(key, Some(uid)),
             8..11 => Write::Edit(self.edits()),
             11..15 => {
                 let before = if self.chance.u8(..6) == 0 { BTreeSet::new() } else { finalizers };
@@ -123,6 +128,13 @@ impl Story {
         told.map_err(the_products)
     }
 
+    /// The kinds of what an object owns.
+    pub(crate) fn dependents(&self, key: Key) -> BTreeSet<Kind> {
+        let uid = self.server.get(&key).map(|o| o.uid);
+        let owned = self.server.objects.iter().filter(|(_, o)| o.owners().any(|(owner, _)| Some(owner) == uid));
+        owned.map(|(key, _)| key.kind).collect()
+    }
+
     /// Mostly this one, sometimes one of the past.
     fn uid_near(&mut self, uid: Uid) -> Uid {
         if self.chance.u8(..5) == 0 { self.uids[self.chance.usize(..self.uids.len())] } else { uid }
@@ -136,7 +148,7 @@ impl Story {
         }
     }
 
-    fn apply(&mut self, stored: Option<Uid>) -> Write {
+    fn apply(&mut self, key: Key, stored: Option<Uid>) -> Write {
         let manager = if self.chance.u8(..3) == 0 { Manager::Other } else { Manager::Operator };
         let guard = match (self.chance.u8(..4), stored) {
             (0, Some(uid)) => Guard::Uid(self.uid_near(uid)),
@@ -144,10 +156,10 @@ impl Story {
             (2, None) if !self.uids.is_empty() => Guard::Uid(self.uids[self.chance.usize(..self.uids.len())]),
             _ => Guard::Any,
         };
-        Write::Apply { manager, guard, force: self.chance.bool(), pieces: self.pieces() }
+        Write::Apply { manager, guard, force: self.chance.bool(), pieces: self.pieces(key) }
     }
 
-    fn pieces(&mut self) -> Vec<(Piece, u32)> {
+    fn pieces(&mut self, at: Key) -> Vec<(Piece, u32)> {
         let mut pieces = Vec::new();
         for field in 0..3 {
             if self.chance.bool() {
@@ -159,10 +171,18 @@ impl Story {
                 pieces.push((Piece::Finalizer(finalizer), 0));
             }
         }
+        let (server, chance, astray) = (&self.server, &mut self.chance, self.astray);
         // an owner that goes after its dependents is not looked at again when one more turns up: nobody should make one
-        let (server, chance) = (&self.server, &mut self.chance);
         let goes = |key: &Key| server.get(key).is_some_and(|o| o.finalizers().contains(&Finalizer::Foreground));
-        for (uid, key) in self.owners.iter().rev().filter(|(_, key)| !goes(key)).take(4) {
+        // what owns each other in a circle goes in an order of chance
+        let older = |uid: Uid| server.get(&at).is_none_or(|o| uid < o.uid);
+        let reaches = |key: &Key| match at.kind {
+            Kind::ProviderClass => key.namespace.is_none(),
+            Kind::ClusterRoleBinding => key.namespace.is_some() == astray,
+            Kind::Provider | Kind::ServiceAccount | Kind::Role => true,
+        };
+        let may = |(uid, key): &&(Uid, Key)| !goes(key) && older(*uid) && reaches(key);
+        for (uid, key) in self.owners.iter().rev().filter(may).take(4) {
             if chance.u8(..3) == 0 {
                 pieces.push((Piece::Owner(*uid), key.namespace.is_some().into()));
             }

@@ -95,7 +95,8 @@ impl Object {
         self.pieces.keys().filter_map(of).collect()
     }
 
-    pub(super) fn owners(&self) -> impl Iterator<Item = (Uid, bool)> {
+    /// The uids of its owners, and whether each is within a namespace.
+    pub fn owners(&self) -> impl Iterator<Item = (Uid, bool)> {
         let of = |(piece, value)| if let Piece::Owner(uid) = piece { Some((uid, value != 0)) } else { None };
         self.pieces().filter_map(of)
     }
