@@ -221,7 +221,9 @@ fn api(client: &Client, found: &Found) -> Api<DynamicObject> {
 async fn delete(client: &Client, found: &Found) -> Result<(), Failed> {
     let (api, until) = (api(client, found), Instant::now() + PATIENCE);
     let preconditions = Preconditions { uid: found.uid.clone(), resource_version: None };
-    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::foreground() };
+    // what owns pods waits for them; the rest owns nothing, and would wait for the garbage collector alone
+    let how = if found.stage == Stage::Workloads { DeleteParams::foreground() } else { DeleteParams::background() };
+    let params = DeleteParams { preconditions: Some(preconditions), ..how };
     match api.delete(&found.name, &params).await {
         // gone, or another one has its name by now
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => return Ok(()),
