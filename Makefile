@@ -61,16 +61,16 @@ book: $(MDBOOK) ## The pages of docs/ as a book, in target/book
 # Beside the checks: it takes minutes, most of them on one core. The program built above, as cargo would wait for the checks.
 program:
 	@MAKEFLAGS= $(or $(CARGO_TARGET_DIR),target)/debug/e2e image 2>&1 | sed -u 's/^/program: /'
-live: tools ## Tests on real clusters, which they start and stop themselves (root); two suites at a time
+live: tools ## Tests on local clusters, which they start and stop themselves (root); two suites at a time
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%) live-from-deploy
 # The longest first. Each line says whose it is.
 SUITES := main_job lifecycle backend_pods rights fence installer cluster_lifecycle api_server backends
 # The product as deploy/ installs it; in main_job it is as the installer does.
 live-from-deploy:
-	@MAKEFLAGS= $(MAKE) --no-print-directory kind-e2e 2>&1 | sed -u 's/^/from deploy: /'
+	@MAKEFLAGS= CLUSTER=local INSTALL=deploy $(E2E_SUITE) main_job -- $(E2E_SLOW) 2>&1 | sed -u 's/^/from deploy: /'
 live-%:
-	@MAKEFLAGS= $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
+	@MAKEFLAGS= CLUSTER=local $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
 test-long: machine-long mutants ## All of it: every observation and interleaving, mutants, the long live forms on the oldest supported line (hours)
 	@K8S=1.34 $(MAKE) --no-print-directory live
 	$(CARGO) test --package banlieue-e2e --locked --no-fail-fast --test lifecycle --test main_job --test rights --test api_server -- --ignored
