@@ -87,7 +87,9 @@ pub(crate) async fn no_secret_was_asked_for(stage: &Stage) -> Result<()> {
 
 /// Of operator, controller and pods. (That what is granted is used, the suite of rights shows.)
 pub(crate) async fn nothing_but_what_is_granted_was_used(stage: &Stage) -> Result<()> {
-    grants::nothing_else_was_used(record(stage).await?)
+    let roles = grants::nothing_else_was_used(record(stage).await?)?;
+    ensure!(roles > 0, "the log shows no request of ours");
+    Ok(())
 }
 
 /// What fails is not asked for again and again: in the long run no more than one request a second for one object. An operator
