@@ -105,7 +105,7 @@ fn strangers() -> [Value; 7] {
         json!({ "apiVersion": format!("{rbac}/v1"), "kind": "Role", "metadata": { "name": "banlieue-provider-vsphere-paused", "namespace": HOME } }),
         json!({ "apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding", "metadata": here, "roleRef": role }),
         json!({ "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRoleBinding", "metadata": { "name": "banlieue-provider-stranger" }, "roleRef": shared }),
-        json!({ "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole", "metadata": { "name": "banlieue-provider-evil" }, "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }] }),
+        json!({ "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRole", "metadata": { "name": "banlieue-provider-evil" }, "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["list"] }] }),
         json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": here, "spec": { "replicas": 0, "selector": { "matchLabels": labels }, "template": pods } }),
     ]
 }
