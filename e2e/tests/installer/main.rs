@@ -1,6 +1,7 @@
 //! The installer's verbs on a real API server: install, look, remove, and what is there before and after.
 //!
 //! One cluster without a node; each test begins and ends on an empty one, so they run one after the other.
+mod classes;
 mod deploy;
 mod dry_run;
 #[expect(dead_code, reason = "the suite of rights asks more of it")]
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         standalone::not_beside_an_operator,
         stream::it_is_the_installation,
         upgrade::in_place,
+        classes::one_that_differs_is_kept,
     );
     let afterwards = tests!(lab, Alone: standalone::nothing_but_what_is_granted_was_used);
     lab.play(1, trials, afterwards)
