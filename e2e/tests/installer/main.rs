@@ -9,6 +9,7 @@ mod dry_run;
 mod grants;
 mod halfway;
 mod refused;
+mod elsewhere;
 mod remove;
 mod stage;
 mod standalone;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         stream::it_is_the_installation,
         upgrade::in_place,
         classes::one_that_differs_is_kept,
+        elsewhere::an_operator_leads_where_it_is_installed,
     );
     let afterwards = tests!(lab, Alone: standalone::nothing_but_what_is_granted_was_used);
     lab.play(1, trials, afterwards)

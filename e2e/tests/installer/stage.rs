@@ -1,6 +1,7 @@
 //! [`Stage`]: an empty control plane, and the program that installs on it.
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
+use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, product};
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
@@ -63,12 +64,22 @@ impl Stage {
 
     /// The operator, under the token of its account, once it leads and is fenced in.
     pub(crate) async fn operator(&self) -> Result<Operator> {
-        let kubeconfig = self.kubeconfig("banlieue-system/banlieue-operator").await?;
-        let log = self.cluster.run_dir().log("operator");
-        let operator = Operator::start(&self.program, &[], &kubeconfig, "operator", &log, &["operator"])?;
+        self.operator_in(names::DEFAULT_NAMESPACE).await
+    }
+
+    /// The same, installed in this namespace.
+    pub(crate) async fn operator_in(&self, namespace: &str) -> Result<Operator> {
+        let account = format!("{namespace}/{}", names::OPERATOR);
+        let operator = self.process(&account, "operator", &["operator", "--namespace", namespace]).await?;
         operator.leads().await?;
         operator.ready().await?;
         Ok(operator)
+    }
+
+    /// A role under the token of an account, as the pod `holder`, which is what its log is called.
+    pub(crate) async fn process(&self, account: &str, holder: &str, args: &[&str]) -> Result<Operator> {
+        let kubeconfig = self.kubeconfig(account).await?;
+        Operator::start(&self.program, &[], &kubeconfig, holder, &self.cluster.run_dir().log(holder), args)
     }
 
     /// A role under the token of an account; its log has that name.
