@@ -10,6 +10,7 @@ mod grants;
 mod halfway;
 mod refused;
 mod elsewhere;
+mod lost;
 mod remove;
 mod stage;
 mod standalone;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         upgrade::in_place,
         classes::one_that_differs_is_kept,
         elsewhere::an_operator_leads_where_it_is_installed,
+        lost::with_its_namespace,
     );
     let afterwards = tests!(lab, Alone: standalone::nothing_but_what_is_granted_was_used);
     lab.play(1, trials, afterwards)

@@ -1,4 +1,5 @@
 //! An installation that is there.
+use super::held::held;
 use super::{Line, Verdict, line, unknown};
 use crate::fsm::Phase;
 use crate::k8s::client::Client;
@@ -14,14 +15,18 @@ use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How an installation is: its parts, their versions, the fence, the Deployments, leaked grants, and the Providers. `taken_over`
+/// How an installation is: its parts, their versions, the fence, the Deployments, leaked grants, the Providers and what holds them. `taken_over`
 /// is the same API server, asked as the operator.
 pub async fn installed(client: &Client, taken_over: &Client, install: &Install, objects: &[Object]) -> Vec<Line> {
     let mut lines = parts(client, objects).await;
     lines.push(types(client).await);
-    for name in [names::OPERATOR, names::CONTROLLER] {
-        lines.push(deployment(client, install.namespace(), name).await);
-    }
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), install.namespace());
+    let operator = deployments.get_opt(names::OPERATOR).await;
+    // where it cannot be asked, nothing is said of its absence
+    let there = !matches!(operator, Ok(None));
+    lines.push(deployment(install.namespace(), names::OPERATOR, operator));
+    let controller = deployments.get_opt(names::CONTROLLER).await;
+    lines.push(deployment(install.namespace(), names::CONTROLLER, controller));
     let api: Api<Provider> = Api::all(client.clone());
     let providers = match api.list(&ListParams::default()).await {
         Ok(list) => list.items,
@@ -29,6 +34,7 @@ pub async fn installed(client: &Client, taken_over: &Client, install: &Install, 
     };
     lines.push(probes(taken_over, install.namespace(), providers.first()).await);
     lines.extend(grants(client, &providers).await);
+    lines.push(held(&providers, there));
     lines.push(phases(&providers));
     lines
 }
@@ -80,9 +86,8 @@ async fn types(client: &Client) -> Line {
     }
 }
 
-async fn deployment(client: &Client, namespace: &str, name: &'static str) -> Line {
-    let api: Api<Deployment> = Api::namespaced(client.clone(), namespace);
-    match api.get_opt(name).await {
+fn deployment(namespace: &str, name: &'static str, live: kube::Result<Option<Deployment>>) -> Line {
+    match live {
         Err(error) => unknown(name, &error),
         Ok(None) => line(name, Verdict::Fail, format!("it is not in {namespace}; run `banlieue bootstrap operator`")),
         Ok(Some(live)) => {

@@ -1,5 +1,6 @@
 //! What can be said of a cluster before an installation, and of an installation that is there. Reads and dry runs only.
 mod before;
+mod held;
 mod installed;
 
 pub use before::before;

@@ -1,0 +1,87 @@
+//! The operator's namespace was deleted by hand, and Providers are left in others.
+use crate::stage::{SOON, Stage, provider, text};
+use crate::until::until;
+use anyhow::{Result, ensure};
+use banlieue::fsm::Part;
+use banlieue::k8s::crd::Provider;
+use banlieue::k8s::kinds;
+use banlieue::k8s::manifests::names;
+use banlieue_e2e::watch;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+
+/// Where the Providers are.
+const LEFT: &str = "left";
+
+/// A deleted Provider hangs, `check` names it and says what to do, and both that it names release it.
+pub(crate) async fn with_its_namespace(stage: &Stage) -> Result<()> {
+    stage.done(&["bootstrap", "operator", "--no-wait"])?;
+    let mut operator = stage.operator().await?;
+    stage.cluster.kubectl(["create", "namespace", LEFT])?;
+    let api: Api<Provider> = Api::namespaced(stage.client.clone(), LEFT);
+    for name in ["goes", "stays"] {
+        stage.cluster.apply(&provider(LEFT, name, "vsphere"))?;
+        watch::see(&api, name, "it is minted", SOON, minted).await?;
+    }
+    told(stage, "no Provider waits for its end").await?;
+
+    // first way: bootstrap again
+    stage.cluster.kubectl(["delete", "namespace", names::DEFAULT_NAMESPACE])?;
+    drop(operator);
+    hangs(stage, &api, "goes").await?;
+    told(stage, "these hang in their deletion: left/goes").await?;
+    let says = told(stage, "these would, once they are deleted: left/stays").await?;
+    ensure!(["`banlieue bootstrap operator`", "`banlieue uninstall`"].iter().all(|w| says.contains(w)), "{says}");
+    stage.done(&["bootstrap", "operator", "--no-wait"])?;
+    operator = stage.operator().await?;
+    watch::gone(&api, "goes", SOON).await?;
+    told(stage, "no Provider waits for its end").await?;
+    ensure!(stamped(stage).await?.iter().all(|name| name.ends_with("stays")), "{:?}", stamped(stage).await?);
+    ensure!(minted(&api.get("stays").await?), "what was not deleted lost its workload");
+
+    // second way: uninstall
+    stage.cluster.kubectl(["delete", "namespace", names::DEFAULT_NAMESPACE])?;
+    drop(operator);
+    hangs(stage, &api, "stays").await?;
+    told(stage, "these hang in their deletion: left/stays").await?;
+    stage.done(&["uninstall", "--yes"])?;
+    watch::gone(&api, "stays", SOON).await?;
+    ensure!(stamped(stage).await?.is_empty(), "{:?} are left", stamped(stage).await?);
+    told(stage, "no Provider carries ours").await?;
+    stage.done(&["uninstall", "--all", "--yes"])?;
+    stage.cluster.kubectl(["delete", "namespace", LEFT])?;
+    Ok(())
+}
+
+/// Finalizer held, workload told.
+fn minted(provider: &Provider) -> bool {
+    provider.finalizers().iter().any(|f| f == names::FINALIZER)
+        && provider.status.as_ref().and_then(|s| s.workload.as_ref()?.deployment_name.as_ref()).is_some()
+}
+
+/// Deletes a Provider: it is being deleted, and nobody takes the finalizer off.
+async fn hangs(stage: &Stage, api: &Api<Provider>, name: &str) -> Result<()> {
+    stage.cluster.kubectl(["-n", LEFT, "delete", "provider", name, "--wait=false"])?;
+    let live = api.get(name).await?;
+    ensure!(live.metadata.deletion_timestamp.is_some() && minted(&live), "it does not hang: {live:?}");
+    Ok(())
+}
+
+/// What `check` prints once that is among it; a kind that is made anew may be asked for only after a while.
+async fn told(stage: &Stage, what: &str) -> Result<String> {
+    until(&format!("check tells: {what}"), SOON, async || {
+        let check = text(&stage.banlieue(&["check"])?);
+        Ok(if check.contains(what) { Ok(check) } else { Err(check) })
+    })
+    .await
+}
+
+/// What carries the stamp of a Provider.
+async fn stamped(stage: &Stage) -> Result<Vec<String>> {
+    let (mut all, stamped) = (Vec::new(), ListParams::default().labels(names::PROVIDER_UID));
+    for part in Part::ALL {
+        let found = kinds::everywhere(&stage.client, part).list(&stamped).await?;
+        all.extend(found.iter().map(ResourceExt::name_any));
+    }
+    Ok(all)
+}
