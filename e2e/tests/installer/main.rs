@@ -1,6 +1,8 @@
 //! The installer's verbs on a real API server: install, look, remove, and what is there before and after.
 //!
 //! One cluster without a node; each test begins and ends on an empty one, so they run one after the other.
+mod alone;
+mod beside;
 mod classes;
 mod deploy;
 mod dry_run;
@@ -48,6 +50,11 @@ fn main() -> ExitCode {
         standalone::not_beside_an_operator,
         stream::it_is_the_installation,
         upgrade::in_place,
+        alone::nobody_may_mint,
+        alone::a_secret_is_read_here_and_nowhere_else,
+        alone::an_upgrade_is_the_same_command,
+        beside::an_operator_and_its_sweep_leave_it_alone,
+        beside::one_writes_and_the_other_waits,
         classes::one_that_differs_is_kept,
         elsewhere::an_operator_leads_where_it_is_installed,
         lost::with_its_namespace,

@@ -211,6 +211,15 @@ fn a_static_provider_is_no_operators_business() {
     assert_eq!(shared, ["ClusterRole banlieue-provider-vsphere"]);
 }
 
+/// What a cluster without an operator holds of ours, with the rights of the account that serves.
+#[test]
+fn the_whole_static_installation() {
+    let objects = Install::new("infra", "v9", "r.example.com").unwrap().provider(Backend::Vsphere).unwrap();
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("static", yaml(&objects).unwrap());
+    });
+}
+
 #[test]
 fn digest_and_pull_secret_reach_every_pod() {
     let digest = format!("sha256:{}", "0".repeat(64));
