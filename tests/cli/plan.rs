@@ -53,6 +53,29 @@ fn standard_input_and_a_list_as_kubectl_writes_it() {
     assert!(String::from_utf8(out.stdout).unwrap().contains("n/p · round 1 · Provisioning/Creating"));
 }
 
+/// Every file under `examples/`, with the classes that an installation brings: no fault, and each Provider gets its workload.
+#[test]
+fn the_examples() {
+    let classes = banlieue(&["bootstrap", "operator", "--dry-run", "--part", "classes"]).output().unwrap().stdout;
+    let classes = file("classes.yaml", &String::from_utf8(classes).unwrap());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "yaml")).collect();
+    assert!(files.len() >= 8, "{files:?}");
+    let mut command = banlieue(&["plan", "-o", "json", "-f"]);
+    command.arg(&classes);
+    let mut providers = 0;
+    for path in &files {
+        command.arg("-f").arg(path);
+        providers += std::fs::read_to_string(path).unwrap().matches("\nkind: Provider\n").count();
+    }
+    let out = command.output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+    let rounds: Vec<Value> = serde_json::from_slice(&out.stdout).unwrap();
+    let begun = rounds.iter().filter(|round| round["round"] == 1 && round["reason"] == "Creating").count();
+    assert!(providers >= 4 && begun == providers, "{begun} of {providers}: {rounds:#?}");
+}
+
 #[test]
 fn what_is_no_manifest() {
     let folder = env!("CARGO_TARGET_TMPDIR");

@@ -12,6 +12,7 @@ mod grants;
 mod halfway;
 mod refused;
 mod elsewhere;
+mod examples;
 mod lost;
 mod remove;
 mod stage;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         beside::one_writes_and_the_other_waits,
         classes::one_that_differs_is_kept,
         elsewhere::an_operator_leads_where_it_is_installed,
+        examples::each_is_taken,
         lost::with_its_namespace,
     );
     let afterwards = tests!(lab, Alone: standalone::nothing_but_what_is_granted_was_used);
