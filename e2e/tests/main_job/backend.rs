@@ -32,8 +32,21 @@ pub(crate) async fn a_simulated_vcenter_becomes_ready(stage: &Stage) -> Result<(
     let version = provider.status.as_ref().and_then(|s| s.backend.as_ref()?.version.clone());
     ensure!(version.as_deref().is_some_and(|v| v.contains('.')), "the version of the backend is {version:?}");
     ensure!(restarts(&place.pods(&provider).await?) == 0, "the pod was restarted");
+    listed(stage, &["good", "vc", "vsphere", "Ready", "True", version.as_deref().unwrap_or_default()])?;
     place.remove("vc", &place.workload("vc")).await?;
     place.clear().await
+}
+
+/// What `kubectl get providers -A` prints: its header, and among its rows one that begins so and ends with an age.
+fn listed(stage: &Stage, row: &[&str]) -> Result<()> {
+    let shown = stage.cluster.kubectl(["get", "providers", "-A"])?;
+    let rows: Vec<Vec<_>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
+    let header = ["NAMESPACE", "NAME", "CLASS", "PHASE", "READY", "VERSION", "AGE"];
+    ensure!(rows.first().is_some_and(|first| *first == header), "another header:\n{shown}");
+    let found = rows.iter().find(|found| found.starts_with(&row[..2])).context("it has no row")?;
+    ensure!(found.starts_with(row) && found.len() == header.len(), "{row:?} is not there:\n{shown}");
+    ensure!(found.last().is_some_and(|age| age.ends_with(['s', 'm'])), "it has no age:\n{shown}");
+    Ok(())
 }
 
 /// `vcenter.invalid`: the workload is right and its pod runs, and stays not ready without restarting.
