@@ -31,6 +31,7 @@ struct Entry {
     uri: String,
     stage_timestamp: String,
     user: User,
+    impersonated_user: User,
     object_ref: Target,
     response_status: Answer,
     request_object: serde_json::Value,
@@ -90,10 +91,12 @@ fn findings(text: &str, operator: &str) -> anyhow::Result<Vec<Finding>> {
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
         let entry: Entry = serde_json::from_str(line).with_context(|| format!("line {}", at + 1))?;
         let probe = entry.uri.contains("dryRun=");
-        if entry.user.username != operator || entry.stage != "ResponseComplete" || probe {
+        let feigned = entry.impersonated_user.username == operator;
+        if (entry.user.username != operator && !feigned) || entry.stage != "ResponseComplete" || probe {
             continue;
         }
-        let Some((alarm, verdict)) = judge(&entry) else { continue };
+        let Some(judged) = judge(&entry) else { continue };
+        let (alarm, verdict) = if feigned { (true, "somebody else did it under its name") } else { judged };
         let Target { resource, subresource, namespace, name } = entry.object_ref;
         let kind = [resource, subresource].into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/");
         let at = [namespace, name].into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/");
@@ -168,6 +171,8 @@ mod tests {
     #[case(entry("update", "leases", "banlieue-operator", json!({})), Some(false))]
     #[case(entry("update", "leases", "kube-scheduler", json!({})), Some(true))]
     #[case(entry("patch", "roles", "admin", json!({ "user": { "username": "kubernetes-admin" } })), None)]
+    #[case(entry("patch", "roles", "banlieue-provider-x", json!({ "user": { "username": "a" }, "impersonatedUser": { "username": OPERATOR } })), Some(true))]
+    #[case(entry("patch", "roles", "admin", json!({ "user": { "username": "a" }, "impersonatedUser": { "username": "b" } })), None)]
     fn verdicts(#[case] line: String, #[case] alarm: Option<bool>) {
         let found = findings(&line, OPERATOR).unwrap();
         assert_eq!(found.first().map(|f| f.alarm), alarm, "{found:?}");

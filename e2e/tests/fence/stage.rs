@@ -61,9 +61,9 @@ impl Stage {
     }
 
     /// `banlieue audit` on the API server's log, as a person runs it.
-    pub(crate) fn audit(&self) -> Result<std::process::Output> {
+    pub(crate) fn audit(&self, flags: &[&str]) -> Result<std::process::Output> {
         let mut command = Command::new(&self.program);
-        command.arg("audit").arg(self.cluster.audit_log_path()).output().context("cannot run the program")
+        command.arg("audit").arg(self.cluster.audit_log_path()).args(flags).output().context("cannot run the program")
     }
 }
 

@@ -245,7 +245,7 @@ pub(crate) async fn a_read_of_a_secret_is_told_of(stage: &Stage) -> Result<()> {
     Scene::of(stage).await?;
     pass(stage, elsewhere::accepted()).await?;
     crate::until::until("the audit log tells", crate::scene::SOON, async || {
-        let output = stage.audit()?;
+        let output = stage.audit(&[])?;
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         let alarms: Vec<_> = told.lines().filter(|l| l.starts_with("ALARM")).collect();
         // the attacks of others may be refused meanwhile
