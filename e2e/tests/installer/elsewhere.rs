@@ -96,9 +96,14 @@ async fn second(stage: &Stage) -> Result<()> {
         let pre = text(&stage.banlieue(&["check", "--pre", "--namespace", namespace])?);
         ensure!(pre.lines().any(|l| l.starts_with("fail  other installation")), "{pre}");
     }
+    // who looks or removes in the wrong place is told where it is
+    let check = text(&stage.banlieue(&["check"])?);
+    ensure!(check.contains("installed in the namespace foo") && !check.contains("banlieue uninstall"), "{check}");
+    let removal = stage.banlieue(&["uninstall", "--yes"])?;
+    ensure!(removal.status.code() == Some(1) && text(&removal).contains("--namespace foo"), "{}", text(&removal));
     let after = stage.objects().await?;
     let more: Vec<_> = after.symmetric_difference(&before).collect();
-    ensure!(more.is_empty(), "a refused installation wrote {more:?}");
+    ensure!(more.is_empty(), "what was refused wrote or removed {more:?}");
     let bindings: Api<ClusterRoleBinding> = Api::all(stage.client.clone());
     for name in [names::OPERATOR, names::CONTROLLER] {
         let binding = bindings.get(name).await?;

@@ -2,6 +2,7 @@
 use super::held::held;
 use super::{Line, Verdict, line, unknown};
 use crate::fsm::Phase;
+use crate::k8s::bootstrap::refuse_elsewhere;
 use crate::k8s::client::Client;
 use crate::k8s::crd::Provider;
 use crate::k8s::fence;
@@ -23,10 +24,15 @@ pub async fn installed(client: &Client, taken_over: &Client, install: &Install, 
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), install.namespace());
     let operator = deployments.get_opt(names::OPERATOR).await;
     // where it cannot be asked, nothing is said of its absence
-    let there = !matches!(operator, Ok(None));
+    let mut there = !matches!(operator, Ok(None));
     lines.push(deployment(install.namespace(), names::OPERATOR, operator));
     let controller = deployments.get_opt(names::CONTROLLER).await;
     lines.push(deployment(install.namespace(), names::CONTROLLER, controller));
+    if !there && let Err(failed) = refuse_elsewhere(client, install.namespace()).await {
+        lines.push(line("other installation", Verdict::Fail, failed.to_string()));
+        // that one serves every namespace
+        there = true;
+    }
     let api: Api<Provider> = Api::all(client.clone());
     let providers = match api.list(&ListParams::default()).await {
         Ok(list) => list.items,

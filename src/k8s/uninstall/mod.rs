@@ -1,7 +1,7 @@
 //! The removal of an installation: what runs first, then what it made, then what limits it and what it may do.
 mod workload;
 
-use super::bootstrap::Failed;
+use super::bootstrap::{Failed, refuse_elsewhere};
 use super::client::Client;
 use super::crd::{Backend, Provider};
 use super::failure::{remedy, words};
@@ -71,8 +71,12 @@ impl std::fmt::Display for Found {
 /// Looks at what is there. Nothing is changed.
 ///
 /// # Errors
-/// Where something cannot be read, or a static installation needs what would go.
+/// Where something cannot be read, a static installation needs what would go, or the installation is in another namespace: its
+/// rights and workloads would go, and its operator would not.
 pub async fn survey(client: &Client, install: &Install, scope: Scope) -> Result<Survey, Failed> {
+    if !matches!(scope, Scope::Provider(_)) {
+        refuse_elsewhere(client, install.namespace()).await?;
+    }
     let built = match scope {
         Scope::Provider(backend) => install.provider(backend),
         Scope::Operator | Scope::All => install.objects(),
