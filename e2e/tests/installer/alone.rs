@@ -1,5 +1,5 @@
 //! The static installation by itself: what its accounts may do, what it reads, and how it is upgraded.
-use crate::deploy;
+use crate::files;
 use crate::stage::{SOON, Stage, provider};
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::{Backend, Provider};
@@ -17,8 +17,8 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// The platform without the operator, and a provider in a namespace of its own.
 async fn install(stage: &Stage) -> Result<()> {
-    deploy::crds(stage)?;
-    deploy::controller(stage)?;
+    files::crds(&stage.cluster)?;
+    files::controller(&stage.cluster)?;
     stage.cluster.kubectl(["create", "namespace", HOME])?;
     stage.done(&["bootstrap", "provider", "vsphere", "--namespace", HOME, "--no-wait"]).map(drop)
 }

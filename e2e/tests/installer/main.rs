@@ -6,14 +6,14 @@ mod beside;
 mod classes;
 mod deploy;
 mod dry_run;
+mod elsewhere;
+mod examples;
 #[expect(dead_code, reason = "the suite of rights asks more of it")]
 #[path = "../support/grants.rs"]
 mod grants;
 mod halfway;
-mod refused;
-mod elsewhere;
-mod examples;
 mod lost;
+mod refused;
 mod remove;
 mod stage;
 mod standalone;

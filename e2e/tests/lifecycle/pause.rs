@@ -15,18 +15,27 @@ const NEW_IMAGE: &str = "registry.invalid/banlieue:2";
 /// It alone: another one of its class follows the class.
 pub(crate) async fn a_paused_provider_is_left_alone(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "pause-provider").await?;
-    place.registered("neighbour").await?;
+    let next = Place::bare(stage, "pause-neighbour").await?;
+    let mut neighbour = next.draft("neighbour");
+    neighbour.spec.provider_class_ref.name.clone_from(&place.name);
+    next.create(&neighbour).await?;
+    next.ready("neighbour").await?;
     let set = async |paused: Value| place.edit("p", json!({ "spec": { "paused": paused } })).await.map(drop);
-    left_alone(&place, Reason::ProviderPaused, set).await
+    left_alone(&place, Reason::ProviderPaused, set, Some(&next)).await
 }
 
 pub(crate) async fn a_paused_class_is_left_alone(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "pause-class").await?;
     let set = async |paused: Value| place.edit_class(&place.name, json!({ "paused": paused })).await.map(drop);
-    left_alone(&place, Reason::ClassPaused, set).await
+    left_alone(&place, Reason::ClassPaused, set, None).await
 }
 
-async fn left_alone(place: &Place<'_>, reason: Reason, set: impl AsyncFn(Value) -> Result<()>) -> Result<()> {
+async fn left_alone(
+    place: &Place<'_>,
+    reason: Reason,
+    set: impl AsyncFn(Value) -> Result<()>,
+    next: Option<&Place<'_>>,
+) -> Result<()> {
     let provider = place.registered("p").await?;
     let (five, uid) = (place.five("p"), provider.uid().unwrap_or_default());
     set(json!(true)).await?;
@@ -39,9 +48,9 @@ async fn left_alone(place: &Place<'_>, reason: Reason, set: impl AsyncFn(Value) 
     five.edit(Part::Deployment, json!({ "spec": { "replicas": 2 } })).await?;
     let seen = place.says("p", "2 ready", |w| w.ready_replicas == Some(2)).await?;
     ensure!(crate::place::workload(&seen).is_some_and(|w| w.reason == Some(reason)), "{}", watch::show(&Some(seen)));
-    if reason == Reason::ProviderPaused {
+    if let Some(next) = next {
         let follows = |w: &WorkloadStatus| w.phase == Phase::Ready && w.image.as_deref() == Some(NEW_IMAGE);
-        place.says("neighbour", "the new image, Ready", follows).await?;
+        next.says("neighbour", "the new image, Ready", follows).await?;
     }
     writes.no_work()?;
     ensure!(five.find(Part::Role).await?.is_none(), "the Role is back");
