@@ -79,12 +79,17 @@ impl<K: Address> Server<K> {
         }
         let (mut object, bit) = ((**stored).clone(), manager as u8);
         let named = |piece: &Piece| wanted.iter().any(|(w, _)| w == piece);
+        let had_listed = object.lists(bit);
         object.pieces.retain(|piece, held| {
             let left = held.managers & !bit;
             let dropped = held.managers & bit != 0 && !named(piece);
             held.managers = if dropped { left } else { held.managers };
             !dropped || left != 0
         });
+        // who drops the last finalizer that anybody names drops the list, and with it what the API server put there itself
+        if had_listed && !object.lists(u8::MAX) && !wanted.iter().any(|(piece, _)| piece.holds()) {
+            object.pieces.retain(|piece, _| !piece.holds());
+        }
         for (piece, value) in wanted {
             match object.pieces.get_mut(piece) {
                 Some(held) if held.value == *value => held.managers |= bit,
@@ -141,8 +146,8 @@ impl<K: Address> Server<K> {
         object.pieces.remove(&Piece::Finalizer(Finalizer::Foreground));
         match propagation {
             Propagation::Background => {}
-            Propagation::Foreground => object.set(Piece::Finalizer(Finalizer::Foreground), 0, Manager::Person),
-            Propagation::Orphan => object.set(Piece::Finalizer(Finalizer::Orphan), 0, Manager::Person),
+            Propagation::Foreground => object.hold_by_server(Finalizer::Foreground),
+            Propagation::Orphan => object.hold_by_server(Finalizer::Orphan),
         }
         object.deleting = true;
         self.put(key, object);

@@ -15,6 +15,13 @@ pub enum Piece {
     Owner(Uid),
 }
 
+impl Piece {
+    /// Whether it is a finalizer.
+    pub(super) fn holds(&self) -> bool {
+        matches!(self, Piece::Finalizer(_))
+    }
+}
+
 /// Who holds an object back.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Finalizer {
@@ -106,6 +113,16 @@ impl Object {
         let mut next = self.clone();
         next.pieces.retain(|piece, _| !test(piece));
         (next.pieces.len() < self.pieces.len()).then_some(next)
+    }
+
+    /// Whether one of these managers owns a finalizer.
+    pub(super) fn lists(&self, managers: u8) -> bool {
+        self.pieces.iter().any(|(piece, held)| piece.holds() && held.managers & managers != 0)
+    }
+
+    /// The API server's own finalizer, which is no manager's.
+    pub(super) fn hold_by_server(&mut self, finalizer: Finalizer) {
+        self.pieces.insert(Piece::Finalizer(finalizer), Held { value: 0, managers: 0 });
     }
 
     pub(super) fn set(&mut self, piece: Piece, value: u32, manager: Manager) {
