@@ -70,8 +70,8 @@ pub(crate) async fn kstatus_and_argo_through_a_life(stage: &Stage) -> Result<()>
     site.secret("vc", "wrong-password").await?;
     let new = site.create(&draft).await?;
     readers.read(&new, "new", "InProgress", "Progressing", "Nothing has been reported yet")?;
-    let wait = ["wait", "provider/vc", "--namespace=readers", "--for=condition=Ready", "--timeout=1s"];
-    ensure!(stage.cluster.kubectl(wait).is_err(), "kubectl takes a new one for Ready");
+    let wait = |timeout| ["wait", "provider/vc", "--namespace=readers", "--for=condition=Ready", timeout];
+    ensure!(stage.cluster.kubectl(wait("--timeout=3s")).is_err(), "kubectl takes a new one for Ready");
     let waiting = site.phase("vc", Phase::Pending, Reason::ClassNotFound).await?;
     readers.read(&waiting, "without its class", "InProgress", "Degraded", "ClassNotFound")?;
     let class = site.class("readers", |_| {}).await?;
@@ -85,7 +85,7 @@ pub(crate) async fn kstatus_and_argo_through_a_life(stage: &Stage) -> Result<()>
     site.good("vc").await?;
     let good = site.ready("vc").await?;
     readers.read(&good, "Ready", "Current", "Healthy", "")?;
-    stage.cluster.kubectl(wait)?;
+    stage.cluster.kubectl(wait("--timeout=60s"))?;
     let ready = |c: &ProviderClass| {
         let status = c.status.clone().unwrap_or_default();
         let said = Condition::find(&status.conditions, "Ready").is_some_and(|r| r.reason == "AllReady");
