@@ -1,6 +1,8 @@
-//! The pages: every link to a file or a heading of this checkout leads somewhere, and the book has every page.
+//! The pages: every link to a file or a heading of this checkout leads somewhere, the book has every page, and each test
+//! that the page of proofs names is there.
 #![allow(clippy::unwrap_used)]
 mod page;
+mod proofs;
 
 use page::Page;
 use std::collections::BTreeSet;
