@@ -25,8 +25,10 @@ const ODD: &str = "日本 \u{7f}\u{85}\u{9f}\u{2028}\u{feff}\u{ffff}.";
 /// So long may a dead pod look healthy in the column Phase.
 const DEAD: Duration = Duration::from_secs(10);
 
+/// The one pod that is not on its way out.
 async fn pod(site: &Site, provider: &Provider) -> Result<Pod> {
-    let pods = site.pods(provider).await?;
+    let stays = |pod: &Pod| pod.metadata.deletion_timestamp.is_none();
+    let pods: Vec<Pod> = site.pods(provider).await?.into_iter().filter(stays).collect();
     let [pod] = &pods[..] else { anyhow::bail!("{} pods", pods.len()) };
     Ok(pod.clone())
 }
