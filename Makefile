@@ -65,7 +65,7 @@ live: tools ## Tests on local clusters, which they start and stop themselves (ro
 	$(CARGO) test --package banlieue-e2e --locked --no-run --test '*'
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going $(SUITES:%=live-%) live-from-deploy
 # The longest first. Each line says whose it is.
-SUITES := main_job lifecycle backend_pods rights fence installer cluster_lifecycle api_server backends
+SUITES := installer lifecycle main_job backend_pods cluster_lifecycle rights fence api_server backends
 # The product as deploy/ installs it; in main_job it is as the installer does.
 live-from-deploy:
 	@MAKEFLAGS= CLUSTER=local INSTALL=deploy $(E2E_SUITE) main_job -- $(E2E_SLOW) 2>&1 | sed -u 's/^/from deploy: /'
