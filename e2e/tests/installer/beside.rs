@@ -6,6 +6,7 @@ use banlieue::k8s::crd::{Backend, Provider};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::audit::Log;
 use banlieue_e2e::watch;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
@@ -34,9 +35,10 @@ async fn remove(stage: &Stage) -> Result<()> {
 /// A Provider there, minted by the operator.
 async fn minted(stage: &Stage, name: &str) -> Result<Provider> {
     stage.cluster.apply(&provider(HOME, name, "vsphere"))?;
-    let api: Api<Provider> = Api::namespaced(stage.client.clone(), HOME);
-    let minted = |p: &Provider| p.status.as_ref().and_then(|s| s.workload.as_ref()?.deployment_name.as_ref()).is_some();
-    watch::see(&api, name, "it is minted", SOON, minted).await
+    // the last of the five
+    let deployments: Api<Deployment> = Api::namespaced(stage.client.clone(), HOME);
+    watch::see(&deployments, &names::own(Backend::Vsphere, HOME, name), "it is minted", SOON, |_| true).await?;
+    Ok(Api::namespaced(stage.client.clone(), HOME).get(name).await?)
 }
 
 /// What the static installation is made of: name, uid, and what changes where somebody writes the spec.
