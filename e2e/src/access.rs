@@ -11,6 +11,9 @@ use kube::{Api, Client, Config};
 
 use crate::cluster::Cluster;
 
+/// How long a token lasts, in seconds: a day, since the longest suites take more than an hour.
+const TOKEN: i64 = 86_400;
+
 /// Installs the cryptography of all clients, once.
 pub fn install_crypto() {
     // An error says that one is installed already, which is as good.
@@ -44,7 +47,7 @@ impl Cluster {
     pub async fn token(&self, service_account: &str) -> Result<String> {
         let (namespace, name) = service_account.split_once('/').context("name a ServiceAccount as namespace/name")?;
         let api: Api<ServiceAccount> = Api::namespaced(self.client().await?, namespace);
-        let spec = TokenRequestSpec { expiration_seconds: Some(3600), ..Default::default() };
+        let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN), ..Default::default() };
         let request = TokenRequest { spec: Some(spec), ..Default::default() };
         let answer = api.create_token_request(name, &PostParams::default(), &request).await?;
         answer.status.and_then(|s| s.token).context("the API server gave no token")
