@@ -24,8 +24,9 @@ pub(crate) async fn one_that_has_ended_is_renewed_and_never_a_wrong_password(sta
                 }
             };
             site.wake("vc").await?;
+            // one that lives for a second may end, and be renewed by a look that was due, before it is counted
             let counts = sim.count("a new session", AT_ONCE, |c| c.logins > logins).await?;
-            ensure!(counts.logins == logins + 1 && counts.sessions <= 1 && counts.refused == 0, "{counts:?}");
+            ensure!(counts.sessions <= 1 && counts.refused == 0, "{counts:?}");
             logins = counts.logins;
         }
         Ok(())
