@@ -52,6 +52,7 @@ fn the_product_keeps_its_arrows() {
 #[case("src")]
 #[case("tests")]
 #[case("e2e/src")]
+#[case("e2e/suite/src")]
 #[case("e2e/tests")]
 fn every_file_has_one_noun_and_fits_on_a_few_screens(#[case] folder: &str) {
     let tests = folder.ends_with("tests");

@@ -9,10 +9,8 @@ mod shapes;
 mod stage;
 mod story;
 
-#[path = "../support/lab.rs"]
-mod lab;
-
-use lab::{Lab, Manner, tests};
+use banlieue_suite::{lab, tests};
+use lab::{Lab, Manner};
 use libtest_mimic::Trial;
 use stage::Stage;
 use std::ops::Range;
@@ -24,7 +22,7 @@ const STORIES: [u64; 2] = [60, 200];
 /// How many chapters the whole has.
 const CHAPTERS: u64 = 20;
 
-fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
+fn trials(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
     let stories = |manner: Manner, name: &str, numbers: Range<u64>| {
         lab.trial(manner, name, async move |stage: &Stage| model::agrees(stage, numbers).await)
     };
@@ -42,6 +40,6 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
-    let lab = Arc::new(Lab::new());
+    let lab = Arc::new(Lab::new(env!("CARGO_CRATE_NAME")));
     lab.play(2, trials(&lab), vec![])
 }

@@ -1,4 +1,5 @@
 //! [`Stage`]: a control plane with our kinds and two namespaces in it, and nobody else.
+use crate::lab;
 use crate::real::collector_is_through;
 use crate::story::Kind;
 use anyhow::Result;
@@ -24,10 +25,9 @@ pub(crate) struct Stage {
     pub(crate) client: Client,
 }
 
-impl Stage {
+impl lab::Stage for Stage {
     /// Cluster up, kinds and namespaces there.
-    pub(crate) async fn start() -> Result<Self> {
-        let name = format!("api-server-{}", std::process::id());
+    async fn start(name: &str) -> Result<Self> {
         let cluster = Cluster::start(Options::ephemeral(name).control_plane_only().without_vcsim()).await?;
         // the collector learns of kinds when it starts, and then twice a minute
         cluster.stop_component("kube-controller-manager")?;
@@ -51,5 +51,9 @@ impl Stage {
         collector_is_through(&client, Kind::Provider, "first").await?;
         println!("seed: {} (BANLIEUE_SEED)", seed());
         Ok(Stage { cluster, client })
+    }
+
+    fn into_cluster(self) -> Cluster {
+        self.cluster
     }
 }

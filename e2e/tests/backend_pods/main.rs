@@ -18,25 +18,11 @@ mod site;
 mod trouble;
 mod trust;
 
-#[path = "../support/deploy.rs"]
-mod deploy;
-#[expect(dead_code, reason = "other suites have long tests")]
-#[path = "../support/lab.rs"]
-mod lab;
-#[expect(dead_code, reason = "the main job asks more of it")]
-#[path = "../main_job/place.rs"]
-mod place;
-#[path = "../main_job/stage.rs"]
-mod stage;
-#[path = "../lifecycle/until.rs"]
-mod until;
-#[expect(dead_code, reason = "the main job asks more of it")]
-#[path = "../main_job/workload.rs"]
-mod workload;
-
 use banlieue_e2e::{audit, watch};
-use lab::{Lab, Manner, tests};
+use banlieue_suite::lab::Lab;
+use banlieue_suite::{place, stage, tests, until};
 use libtest_mimic::Trial;
+use stage::Stage;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -44,7 +30,7 @@ use std::sync::Arc;
 const AT_ONCE: usize = 8;
 
 /// The longest first.
-fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
+fn trials(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
     let mut all = tests!(lab, Beside:
         pods::of_two_the_other_goes_on_when_the_leader_is_killed,
         trust::a_ca_of_each_source_and_its_edit,
@@ -72,7 +58,7 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
-    let lab = Arc::new(Lab::new());
+    let lab = Arc::new(Lab::new(env!("CARGO_CRATE_NAME")));
     let afterwards = tests!(lab, Alone: fleet::every_pod_watched_its_own_provider_alone);
     lab.play(AT_ONCE, trials(&lab), afterwards)
 }

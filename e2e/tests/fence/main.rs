@@ -10,24 +10,17 @@ mod scene;
 mod stage;
 mod types;
 
-#[expect(dead_code, reason = "other suites have long tests")]
-#[path = "../support/lab.rs"]
-mod lab;
-#[expect(dead_code, reason = "the lifecycle asks more of it")]
-#[path = "../lifecycle/operator.rs"]
-mod operator;
-#[path = "../lifecycle/until.rs"]
-mod until;
-
-use lab::{Lab, Manner, tests};
+use banlieue_suite::{lab, operator, tests, until};
+use lab::Lab;
 use libtest_mimic::Trial;
+use stage::Stage;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// How many tests run beside each other: they ask more than they wait.
 const AT_ONCE: usize = 3;
 
-fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
+fn trials(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
     let mut all = tests!(lab, Beside:
         types::no_policy_has_a_warning,
         types::a_typo_is_caught,
@@ -49,6 +42,6 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
-    let lab = Arc::new(Lab::new());
+    let lab = Arc::new(Lab::new(env!("CARGO_CRATE_NAME")));
     lab.play(AT_ONCE, trials(&lab), vec![])
 }

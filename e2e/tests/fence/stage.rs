@@ -1,4 +1,5 @@
 //! [`Stage`]: a control plane with the product installed on it, and its operator as a process of this machine.
+use crate::lab;
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
@@ -27,10 +28,9 @@ pub(crate) struct Stage {
     kubeconfig: PathBuf,
 }
 
-impl Stage {
+impl lab::Stage for Stage {
     /// Cluster up, `bootstrap operator` run, operator leading.
-    pub(crate) async fn start() -> Result<Self> {
-        let name = format!("fence-{}", std::process::id());
+    async fn start(name: &str) -> Result<Self> {
         let options = Options::ephemeral(name).control_plane_only().without_vcsim().audit_policy(AUDIT);
         let cluster = Cluster::start(options).await?;
         let program = product::debug()?;
@@ -48,6 +48,12 @@ impl Stage {
         Ok(stage)
     }
 
+    fn into_cluster(self) -> Cluster {
+        self.cluster
+    }
+}
+
+impl Stage {
     /// An operator as a process, with further flags; it may not lead yet.
     pub(crate) fn operator(&self, holder: &str, flags: &[&str]) -> Result<Operator> {
         let log = self.cluster.run_dir().log(holder);

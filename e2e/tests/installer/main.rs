@@ -8,9 +8,6 @@ mod deploy;
 mod dry_run;
 mod elsewhere;
 mod examples;
-#[expect(dead_code, reason = "the suite of rights asks more of it")]
-#[path = "../support/grants.rs"]
-mod grants;
 mod halfway;
 mod lost;
 mod refused;
@@ -20,23 +17,14 @@ mod standalone;
 mod stream;
 mod upgrade;
 
-#[path = "../support/deploy.rs"]
-mod files;
-#[expect(dead_code, reason = "other suites have long tests")]
-#[path = "../support/lab.rs"]
-mod lab;
-#[expect(dead_code, reason = "the lifecycle asks more of it")]
-#[path = "../lifecycle/operator.rs"]
-mod operator;
-#[path = "../lifecycle/until.rs"]
-mod until;
-
-use lab::{Lab, Manner, tests};
+use banlieue_suite::{deploy as files, grants, lab, operator, tests, until};
+use lab::Lab;
+use stage::Stage;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
-    let lab = Arc::new(Lab::new());
+    let lab = Arc::new(Lab::<Stage>::new(env!("CARGO_CRATE_NAME")));
     let trials = tests!(lab, Alone:
         deploy::the_files_are_what_the_installer_installs,
         deploy::the_gitops_trees_are_taken,

@@ -1,4 +1,5 @@
 //! [`Stage`]: an empty control plane, and the program that installs on it.
+use crate::lab;
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
@@ -29,15 +30,20 @@ impl Drop for Running {
     }
 }
 
-impl Stage {
+impl lab::Stage for Stage {
     /// Cluster up, nothing on it.
-    pub(crate) async fn start() -> Result<Self> {
-        let name = format!("installer-{}", std::process::id());
+    async fn start(name: &str) -> Result<Self> {
         let cluster = Cluster::start(Options::ephemeral(name).control_plane_only().without_vcsim()).await?;
         let (program, client) = (product::debug()?, cluster.client().await?);
         Ok(Stage { cluster, client, program })
     }
 
+    fn into_cluster(self) -> Cluster {
+        self.cluster
+    }
+}
+
+impl Stage {
     /// The program as an administrator runs it.
     pub(crate) fn banlieue(&self, args: &[&str]) -> Result<Output> {
         self.banlieue_with(&self.cluster.kubeconfig_path(), args)

@@ -23,7 +23,6 @@ mod leadership;
 mod matrix;
 mod moving;
 mod named;
-mod operator;
 mod pause;
 mod place;
 mod planned;
@@ -37,24 +36,19 @@ mod spec;
 mod stage;
 mod stale;
 mod sweep;
-mod until;
 mod writes;
 
-#[expect(dead_code, reason = "the suite of rights asks more of it")]
-#[path = "../support/grants.rs"]
-mod grants;
-#[path = "../support/lab.rs"]
-mod lab;
-
-use lab::{Lab, Manner, tests};
+use banlieue_suite::{grants, lab, operator, tests, until};
+use lab::Lab;
 use libtest_mimic::Trial;
+use stage::Stage;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// How many tests run beside each other: they wait more than they work.
 const AT_ONCE: usize = 12;
 
-fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
+fn trials(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
     let mut all = tests!(lab, Beside:
         moving::past_a_lost_node,
         rest::fifty_providers_at_rest,
@@ -146,11 +140,11 @@ fn trials(lab: &Arc<Lab>) -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
-    let lab = Arc::new(Lab::new());
+    let lab = Arc::new(Lab::new(env!("CARGO_CRATE_NAME")));
     lab.play(AT_ONCE, trials(&lab), afterwards(&lab))
 }
 
-fn afterwards(lab: &Arc<Lab>) -> Vec<Trial> {
+fn afterwards(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
     tests!(lab, Beside:
         aftermath::no_write_was_without_effect,
         aftermath::nothing_follows_the_release_of_a_finalizer,

@@ -2,7 +2,7 @@
 //! that goes on watching after that sees nothing, whoever wrote it.
 use crate::faults::PATIENT;
 use crate::five::SOON;
-use crate::lab::end;
+use crate::lab::{Stage as _, end};
 use crate::place::{Place, workload};
 use crate::stage::Stage;
 use anyhow::{Result, ensure};
@@ -16,7 +16,7 @@ const PARTS: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
 
 /// Leader and candidate notice, and end; what starts then takes the cluster as it is.
 pub(crate) async fn an_older_etcd(_: &Stage) -> Result<()> {
-    let stage = Arc::new(Stage::named(&format!("restore-{}", std::process::id())).await?);
+    let stage = Arc::new(Stage::start(&format!("restore-{}", std::process::id())).await?);
     let tested = restored(&stage).await;
     end(stage, tested.is_err());
     tested

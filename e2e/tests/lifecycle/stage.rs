@@ -1,5 +1,6 @@
 //! [`Stage`]: a control plane with the product installed on it, and its operator as a process of this machine.
 use crate::kubelet::Kubelet;
+use crate::lab;
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
@@ -29,14 +30,9 @@ pub(crate) struct Stage {
     pub(crate) program: PathBuf,
 }
 
-impl Stage {
+impl lab::Stage for Stage {
     /// Cluster up, `bootstrap operator` run, operator leading.
-    pub(crate) async fn start() -> Result<Self> {
-        Self::named(&format!("lifecycle-{}", std::process::id())).await
-    }
-
-    /// The same, on a cluster of this name.
-    pub(crate) async fn named(name: &str) -> Result<Self> {
+    async fn start(name: &str) -> Result<Self> {
         let options = Options::ephemeral(name).control_plane_only().without_vcsim().audit_policy(AUDIT_ANSWERS);
         let cluster = Cluster::start(options).await?;
         // nothing is scheduled: no pod is called unschedulable before a test makes it ready
@@ -52,6 +48,12 @@ impl Stage {
         Ok(stage)
     }
 
+    fn into_cluster(self) -> Cluster {
+        self.cluster
+    }
+}
+
+impl Stage {
     /// A further operator: its process, which may not lead yet.
     pub(crate) fn another_operator(&self, holder: &str) -> Result<Operator> {
         self.operator_by(&self.kubeconfig, holder, &[])

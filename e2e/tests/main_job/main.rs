@@ -7,36 +7,28 @@
 //!
 //! A test is an `async fn(&Stage) -> Result<()>`. It waits for conditions ([`watch`]), never for time.
 mod backend;
-#[path = "../support/deploy.rs"]
-mod deploy;
 mod figures;
-#[expect(dead_code, reason = "the suite of rights asks more of it")]
-#[path = "../support/grants.rs"]
-mod grants;
 mod host;
 mod input;
 mod install;
-#[path = "../support/lab.rs"]
-mod lab;
 mod latency;
-mod place;
 mod removal;
 mod rights;
 mod shape;
-mod stage;
-mod workload;
 
 use banlieue_e2e::kind::Kind;
 use banlieue_e2e::{audit, watch};
-use lab::{Lab, Manner, tests};
+use banlieue_suite::lab::Lab;
+use banlieue_suite::{grants, place, stage, tests, workload};
 use libtest_mimic::Trial;
+use stage::Stage;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// How many tests run beside each other: they wait more than they work.
 const AT_ONCE: usize = 8;
 
-fn trials(lab: &Arc<Lab>, kind: Kind) -> Vec<Trial> {
+fn trials(lab: &Arc<Lab<Stage>>, kind: Kind) -> Vec<Trial> {
     // those that need no backend that answers, no audit log, and no part of the cluster to stop
     let mut all = tests!(lab, Beside:
         shape::five_objects_in_the_install_namespace,
@@ -74,7 +66,7 @@ fn trials(lab: &Arc<Lab>, kind: Kind) -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
-    let lab = Arc::new(Lab::new());
+    let lab = Arc::new(Lab::new(env!("CARGO_CRATE_NAME")));
     match Kind::found() {
         // kind keeps no audit log for us
         Ok((Kind::Kind, _)) => lab.play(AT_ONCE, trials(&lab, Kind::Kind), vec![]),

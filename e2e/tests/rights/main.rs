@@ -10,24 +10,14 @@ mod stage;
 mod token;
 mod used;
 
-#[expect(dead_code, reason = "other suites look back at all that was done")]
-#[path = "../support/grants.rs"]
-mod grants;
-#[expect(dead_code, reason = "a test here stops what others would need")]
-#[path = "../support/lab.rs"]
-mod lab;
-#[expect(dead_code, reason = "the lifecycle asks more of it")]
-#[path = "../lifecycle/operator.rs"]
-mod operator;
-#[path = "../lifecycle/until.rs"]
-mod until;
-
-use lab::{Lab, Manner, tests};
+use banlieue_suite::{grants, lab, operator, tests, until};
+use lab::Lab;
+use stage::Stage;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
-    let lab = Arc::new(Lab::new());
+    let lab = Arc::new(Lab::<Stage>::new(env!("CARGO_CRATE_NAME")));
     let mut trials = tests!(lab, Alone:
         used::is_what_is_granted,
         token::a_pod_may_do_what_its_role_says_and_nothing_else,

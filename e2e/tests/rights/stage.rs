@@ -1,4 +1,5 @@
 //! [`Stage`]: a control plane with the product installed on it, and nothing of it running.
+use crate::lab;
 use crate::operator::Operator;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
@@ -24,10 +25,9 @@ pub(crate) struct Stage {
     serial: AtomicU32,
 }
 
-impl Stage {
+impl lab::Stage for Stage {
     /// Cluster up, `bootstrap operator` run.
-    pub(crate) async fn start() -> Result<Self> {
-        let name = format!("rights-{}", std::process::id());
+    async fn start(name: &str) -> Result<Self> {
         let cluster = Cluster::start(Options::ephemeral(name).control_plane_only()).await?;
         let (program, client) = (product::debug()?, cluster.client().await?);
         let stage = Stage { cluster, client, program, serial: AtomicU32::new(1) };
@@ -35,6 +35,12 @@ impl Stage {
         Ok(stage)
     }
 
+    fn into_cluster(self) -> Cluster {
+        self.cluster
+    }
+}
+
+impl Stage {
     /// A number that nobody had before.
     pub(crate) fn fresh(&self) -> u32 {
         self.serial.fetch_add(1, Ordering::Relaxed)

@@ -11,14 +11,14 @@ use std::time::Duration;
 const START: Duration = Duration::from_secs(60);
 
 /// A running operator; it is killed when this value is dropped.
-pub(crate) struct Operator {
+pub struct Operator {
     child: Child,
     port: u16,
 }
 
 impl Operator {
     /// Starts it as candidate `holder`, with further arguments; the first one is its role, `operator` or `controller`.
-    pub(crate) fn start(
+    pub fn start(
         program: &Path,
         env: &[(&str, &str)],
         kubeconfig: &Path,
@@ -39,7 +39,7 @@ impl Operator {
     }
 
     /// Waits until it leads.
-    pub(crate) async fn leads(&self) -> Result<()> {
+    pub async fn leads(&self) -> Result<()> {
         until("the operator leads", START, async || {
             let leads = self.metric("leader_election_master_status").await?;
             Ok(if leads == Some(1.0) { Ok(()) } else { Err(format!("{leads:?}")) })
@@ -48,7 +48,7 @@ impl Operator {
     }
 
     /// Waits until it has complete caches and is fenced in.
-    pub(crate) async fn ready(&self) -> Result<()> {
+    pub async fn ready(&self) -> Result<()> {
         until("the operator is ready", START, async || {
             let said = self.readyz().await;
             Ok(if said == "ok" { Ok(()) } else { Err(said) })
@@ -57,7 +57,7 @@ impl Operator {
     }
 
     /// What `/readyz` says; nothing before it is served.
-    pub(crate) async fn readyz(&self) -> String {
+    pub async fn readyz(&self) -> String {
         match reqwest::get(format!("http://127.0.0.1:{}/readyz", self.port)).await {
             Ok(answer) => answer.text().await.unwrap_or_default(),
             Err(_) => String::new(),
@@ -65,7 +65,7 @@ impl Operator {
     }
 
     /// Waits until it has ended this many reconciles.
-    pub(crate) async fn reconciled(&self, times: f64) -> Result<()> {
+    pub async fn reconciled(&self, times: f64) -> Result<()> {
         until("the operator has looked at every Provider", START, async || {
             let done = self.metric("controller_runtime_reconcile_total").await?.unwrap_or(0.0);
             Ok(if done >= times { Ok(()) } else { Err(format!("{done} of {times}")) })
@@ -74,13 +74,13 @@ impl Operator {
     }
 
     /// What it answers on a path of its health port: status and text.
-    pub(crate) async fn get(&self, path: &str) -> Result<(u16, String)> {
+    pub async fn get(&self, path: &str) -> Result<(u16, String)> {
         let answer = reqwest::get(format!("http://127.0.0.1:{}/{path}", self.port)).await?;
         Ok((answer.status().as_u16(), answer.text().await?))
     }
 
     /// The sum of a metric over its labels.
-    pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>> {
+    pub async fn metric(&self, name: &str) -> Result<Option<f64>> {
         let Ok((_, text)) = self.get("metrics").await else { return Ok(None) };
         let of = |line: &str| {
             let rest = line.strip_prefix(name)?;
@@ -91,24 +91,24 @@ impl Operator {
     }
 
     /// Sends it a signal.
-    pub(crate) fn signal(&self, name: &str) -> Result<()> {
+    pub fn signal(&self, name: &str) -> Result<()> {
         let done = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status()?;
         ensure!(done.success(), "it was gone already");
         Ok(())
     }
 
     /// Waits for its end.
-    pub(crate) async fn ends(mut self, limit: Duration) -> Result<ExitStatus> {
+    pub async fn ends(mut self, limit: Duration) -> Result<ExitStatus> {
         until("the operator ends", limit, async || Ok(self.ended()?.ok_or_else(|| "it runs".into()))).await
     }
 
     /// How it ended, if it has.
-    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
     /// SIGTERM, and waits for its end.
-    pub(crate) async fn stop(self) -> Result<()> {
+    pub async fn stop(self) -> Result<()> {
         self.signal("TERM")?;
         let status = self.ends(Duration::from_secs(5)).await?;
         ensure!(status.success(), "it ended with {status}");
@@ -116,7 +116,7 @@ impl Operator {
     }
 
     /// SIGKILL.
-    pub(crate) fn kill(mut self) -> Result<()> {
+    pub fn kill(mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())

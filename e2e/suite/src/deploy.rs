@@ -3,24 +3,24 @@ use anyhow::Result;
 use banlieue_e2e::Cluster;
 
 /// The path of a part of `deploy/`.
-pub(crate) fn path(part: &str) -> String {
-    format!("{}/../deploy/{part}", env!("CARGO_MANIFEST_DIR"))
+pub fn path(part: &str) -> String {
+    format!("{}/../../deploy/{part}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The kinds, and what needs none of them to be known.
-pub(crate) fn crds(cluster: &Cluster) -> Result<()> {
+pub fn crds(cluster: &Cluster) -> Result<()> {
     cluster.kubectl(["apply", "-f", &path("crds/")])?;
     let kinds = ["crd/providers.banlieue.io", "crd/providerclasses.banlieue.io"];
     cluster.kubectl([&["wait", "--for=condition=Established"][..], &kinds].concat()).map(drop)
 }
 
 /// The platform without the operator.
-pub(crate) fn controller(cluster: &Cluster) -> Result<()> {
+pub fn controller(cluster: &Cluster) -> Result<()> {
     cluster.kubectl(["apply", "-R", "-f", &path("controller/")]).map(drop)
 }
 
 /// All that the installer installs.
-pub(crate) fn apply(cluster: &Cluster) -> Result<()> {
+pub fn apply(cluster: &Cluster) -> Result<()> {
     crds(cluster)?;
     controller(cluster)?;
     cluster.kubectl(["apply", "-R", "-f", &path("operator/")]).map(drop)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// Asks until the answer is good; a bad one says what was seen. An error of the asking itself ends the wait.
-pub(crate) async fn until<T>(
+pub async fn until<T>(
     what: &str,
     limit: Duration,
     mut ask: impl AsyncFnMut() -> Result<Result<T, String>>,

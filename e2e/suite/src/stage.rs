@@ -1,11 +1,10 @@
 //! [`Stage`]: a cluster with the product installed on it.
-use crate::deploy;
-use crate::watch;
+use crate::{deploy, lab};
 use anyhow::{Context, Result, bail, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::files::Cache;
 use banlieue_e2e::progress::Progress;
-use banlieue_e2e::{Cluster, Options, image, logs, product};
+use banlieue_e2e::{Cluster, Options, image, logs, product, watch};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::{Api, Client};
 use std::path::PathBuf;
@@ -13,20 +12,19 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// A cluster, and the product on it, installed by its own installer, or from the files under `deploy/` where `INSTALL=deploy`.
-pub(crate) struct Stage {
+pub struct Stage {
     /// The cluster.
-    pub(crate) cluster: Cluster,
+    pub cluster: Cluster,
     /// The administrator's client: it may do everything, so it proves nothing about rights.
-    pub(crate) client: Client,
+    pub client: Client,
     /// The released program.
     program: PathBuf,
 }
 
-impl Stage {
+impl lab::Stage for Stage {
     /// Cluster up, image loaded, the product installed, both roles available.
-    pub(crate) async fn start() -> Result<Self> {
+    async fn start(name: &str) -> Result<Self> {
         let progress = Progress::loud();
-        let name = format!("{}-{}", env!("CARGO_CRATE_NAME").replace('_', "-"), std::process::id());
         let cluster = Cluster::start_anywhere(Options::ephemeral(name)).await?;
         let made = async {
             let program = product::release(&Cache::locate()?, progress)?;
@@ -41,6 +39,12 @@ impl Stage {
         }
     }
 
+    fn into_cluster(self) -> Cluster {
+        self.cluster
+    }
+}
+
+impl Stage {
     async fn install(&self) -> Result<()> {
         match std::env::var("INSTALL").unwrap_or_default().as_str() {
             "" | "bootstrap" => {
@@ -58,7 +62,7 @@ impl Stage {
     }
 
     /// The product's program with arguments, and with no cluster to find by itself.
-    pub(crate) fn banlieue<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+    pub fn banlieue<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(&self.program);
         command.args(args).stdin(Stdio::null()).env_remove("KUBECONFIG").env("HOME", "/nonexistent");
         command.env_remove("KUBERNETES_SERVICE_HOST").env("NO_PROXY", "*");
@@ -66,7 +70,7 @@ impl Stage {
     }
 
     /// `bootstrap operator` as a person runs it.
-    pub(crate) fn bootstrap(&self) -> Result<Output> {
+    pub fn bootstrap(&self) -> Result<Output> {
         let mut command = self.banlieue(["bootstrap", "operator", "--registry", registry()]);
         command.env("KUBECONFIG", self.cluster.kubeconfig_path()).output().context("cannot run the program")
     }
@@ -77,12 +81,12 @@ fn failed<T>(cluster: &Cluster, error: anyhow::Error) -> Result<T> {
 }
 
 /// What `--registry` is for an image that only the node has.
-pub(crate) fn registry() -> &'static str {
+pub fn registry() -> &'static str {
     image::REPOSITORY.rsplit_once('/').map_or("", |(registry, _)| registry)
 }
 
 /// Whether a Deployment has rolled out and its pods are available.
-pub(crate) fn available(deployment: &Deployment) -> bool {
+pub fn available(deployment: &Deployment) -> bool {
     let status = deployment.status.clone().unwrap_or_default();
     let wanted = deployment.spec.replicas.unwrap_or(1);
     status.observed_generation == deployment.metadata.generation
@@ -91,6 +95,6 @@ pub(crate) fn available(deployment: &Deployment) -> bool {
 }
 
 /// All that a program printed.
-pub(crate) fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }

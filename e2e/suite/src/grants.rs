@@ -31,17 +31,17 @@ fn named(objects: &[Object], name: &str) -> Result<Rights> {
 }
 
 /// The operator, with its Lease.
-pub(crate) fn operator() -> Result<Rights> {
+pub fn operator() -> Result<Rights> {
     named(&install()?.objects()?, names::OPERATOR)
 }
 
 /// The controller, with its Lease.
-pub(crate) fn controller() -> Result<Rights> {
+pub fn controller() -> Result<Rights> {
     named(&install()?.objects()?, names::CONTROLLER)
 }
 
 /// The pods of a Provider: its Role, and the shared ClusterRole.
-pub(crate) fn minted(provider: &Provider, class: &ProviderClass) -> Result<Rights> {
+pub fn minted(provider: &Provider, class: &ProviderClass) -> Result<Rights> {
     let install_namespace = names::DEFAULT_NAMESPACE;
     let workload = Workload { provider, class, install_namespace, account_uid: Some("account") };
     let five = five(&workload)?;
@@ -52,7 +52,7 @@ pub(crate) fn minted(provider: &Provider, class: &ProviderClass) -> Result<Right
 }
 
 /// All that the operator grants to pods, without the names that it grants it for.
-pub(crate) fn handed_out() -> Result<Rights> {
+pub fn handed_out() -> Result<Rights> {
     let connection = json!({ "endpoint": "https://vcenter.invalid/sdk", "credentialsRef": { "name": "creds" }, "caBundle": { "configMapRef": { "name": "ca" } } });
     let provider = json!({
         "apiVersion": "banlieue.io/v1alpha1", "kind": "Provider", "metadata": { "name": "p", "namespace": "n", "uid": "u" },
@@ -67,7 +67,7 @@ pub(crate) fn handed_out() -> Result<Rights> {
 }
 
 /// The provider of a namespace without an operator.
-pub(crate) fn standalone(namespace: &str, backend: Backend) -> Result<Rights> {
+pub fn standalone(namespace: &str, backend: Backend) -> Result<Rights> {
     named(&Install::new(namespace, Install::VERSION, Install::REGISTRY)?.provider(backend)?, &names::shared(backend))
 }
 
@@ -78,7 +78,7 @@ fn account(entry: &Entry) -> Option<&str> {
 
 /// No role used a right that the installer's rules for it do not have: what the API server allowed, they granted.
 /// Returns how many roles there were.
-pub(crate) fn nothing_else_was_used(entries: &[Entry]) -> Result<usize> {
+pub fn nothing_else_was_used(entries: &[Entry]) -> Result<usize> {
     let mut used: BTreeMap<&str, Rights> = BTreeMap::new();
     for entry in entries {
         let Some(account) = account(entry) else { continue };

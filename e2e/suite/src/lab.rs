@@ -1,7 +1,6 @@
 //! [`Lab`]: one [`Stage`] for all tests, and who may use it when.
-use crate::stage::Stage;
 use anyhow::{Result, anyhow};
-use banlieue_e2e::logs;
+use banlieue_e2e::{Cluster, logs};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,9 +17,17 @@ const LONG_LIMIT: Duration = Duration::from_secs(3600);
 /// A test that takes longer says so.
 const SLOW: Duration = Duration::from_secs(20);
 
+/// What the tests of a suite stand on: a cluster, and all that the suite needs beside it.
+pub trait Stage: Send + Sync + Sized + 'static {
+    /// Makes it, on a cluster of this name.
+    fn start(name: &str) -> impl Future<Output = Result<Self>>;
+    /// Ends all of it but the cluster.
+    fn into_cluster(self) -> Cluster;
+}
+
 /// Whether a test minds others.
 #[derive(Clone, Copy)]
-pub(crate) enum Manner {
+pub enum Manner {
     /// It runs beside others.
     Beside,
     /// It disturbs others, or is disturbed by them.
@@ -30,23 +37,25 @@ pub(crate) enum Manner {
 }
 
 /// The stage, made at its first use.
-pub(crate) struct Lab {
+pub struct Lab<S> {
     runtime: Runtime,
-    stage: Mutex<Option<Result<Arc<Stage>, String>>>,
+    name: String,
+    stage: Mutex<Option<Result<Arc<S>, String>>>,
     turn: RwLock<()>,
 }
 
-impl Lab {
-    /// Nothing is started yet.
-    pub(crate) fn new() -> Self {
+impl<S: Stage> Lab<S> {
+    /// Nothing is started yet. The cluster will be called as the suite, which is `env!("CARGO_CRATE_NAME")`.
+    pub fn new(suite: &str) -> Self {
         let runtime = Runtime::new().expect("a runtime");
-        Lab { runtime, stage: Mutex::new(None), turn: RwLock::new(()) }
+        let name = format!("{}-{}", suite.replace('_', "-"), std::process::id());
+        Lab { runtime, name, stage: Mutex::new(None), turn: RwLock::new(()) }
     }
 
     /// A trial that runs `body` on the stage.
-    pub(crate) fn trial<F>(self: &Arc<Self>, manner: Manner, name: &str, body: F) -> Trial
+    pub fn trial<F>(self: &Arc<Self>, manner: Manner, name: &str, body: F) -> Trial
     where
-        F: AsyncFnOnce(&Stage) -> Result<()> + Send + 'static,
+        F: AsyncFnOnce(&S) -> Result<()> + Send + 'static,
     {
         let (lab, told) = (Arc::clone(self), name.to_owned());
         let test = Trial::test(name, move || {
@@ -55,7 +64,7 @@ impl Lab {
         test.with_ignored_flag(matches!(manner, Manner::Long))
     }
 
-    async fn run(&self, name: &str, manner: Manner, body: impl AsyncFnOnce(&Stage) -> Result<()>) -> Result<()> {
+    async fn run(&self, name: &str, manner: Manner, body: impl AsyncFnOnce(&S) -> Result<()>) -> Result<()> {
         let stage = self.stage().await?;
         let test = async {
             let began = Instant::now();
@@ -78,10 +87,10 @@ impl Lab {
         }
     }
 
-    async fn stage(&self) -> Result<Arc<Stage>> {
+    async fn stage(&self) -> Result<Arc<S>> {
         let mut stage = self.stage.lock().await;
         if stage.is_none() {
-            *stage = Some(Stage::start().await.map(Arc::new).map_err(|e| format!("{e:#}")));
+            *stage = Some(S::start(&self.name).await.map(Arc::new).map_err(|e| format!("{e:#}")));
         }
         match stage.as_ref() {
             Some(Ok(stage)) => Ok(Arc::clone(stage)),
@@ -92,7 +101,7 @@ impl Lab {
 
     /// Runs `trials`, this many beside each other, and `afterwards` those that look back at all that was done; ends the
     /// cluster. After a failure what it wrote is kept, and where is said.
-    pub(crate) fn play(&self, at_once: usize, trials: Vec<Trial>, afterwards: Vec<Trial>) -> ExitCode {
+    pub fn play(&self, at_once: usize, trials: Vec<Trial>, afterwards: Vec<Trial>) -> ExitCode {
         let mut arguments = Arguments::from_args();
         arguments.test_threads.get_or_insert(at_once);
         let mut failed = libtest_mimic::run(&arguments, trials).has_failed();
@@ -109,21 +118,21 @@ impl Lab {
     }
 }
 
-/// Ends the cluster, after all else that the stage holds. After a failure everything it wrote is copied out first.
-pub(crate) fn end(stage: Arc<Stage>, failed: bool) {
+/// Ends all that the stage holds, and then its cluster. After a failure everything the cluster wrote is copied out first.
+pub fn end<S: Stage>(stage: Arc<S>, failed: bool) {
+    let cluster = Arc::into_inner(stage).expect("no test has it any more").into_cluster();
     if failed {
-        eprintln!("{}", logs::kept(&stage.cluster));
+        eprintln!("{}", logs::kept(&cluster));
     }
-    let cluster = Arc::into_inner(stage).map(|stage| stage.cluster);
-    if let Some(Err(error)) = cluster.map(|cluster| cluster.shut_down()) {
+    if let Err(error) = cluster.shut_down() {
         eprintln!("the cluster is not wholly down: {error:#}");
     }
 }
 
 /// `tests!(lab, Beside: module::test, …)`: trials named as their functions.
+#[macro_export]
 macro_rules! tests {
     ($lab:expr, $manner:ident: $($module:ident::$name:ident),* $(,)?) => {
-        vec![$($lab.trial(Manner::$manner, concat!(stringify!($module), "::", stringify!($name)), $module::$name)),*]
+        vec![$($lab.trial($crate::lab::Manner::$manner, concat!(stringify!($module), "::", stringify!($name)), $module::$name)),*]
     };
 }
-pub(crate) use tests;

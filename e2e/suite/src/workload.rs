@@ -1,49 +1,49 @@
 //! [`Workload`]: the five objects of a Provider, each looked up by its own name.
 use crate::place::SOON;
-use crate::watch;
 use anyhow::Result;
+use banlieue_e2e::watch;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, Role, RoleBinding};
 use kube::{Api, Client};
 
 /// Where the five are, and how they are called.
-pub(crate) struct Workload {
+pub struct Workload {
     /// Name of Deployment and ServiceAccount.
-    pub(crate) pods: String,
+    pub pods: String,
     /// Name of Role and RoleBinding.
-    pub(crate) grants: String,
+    pub grants: String,
     /// Name of the ClusterRoleBinding.
-    pub(crate) binding: String,
+    pub binding: String,
     /// The Deployments beside it.
-    pub(crate) deployments: Api<Deployment>,
+    pub deployments: Api<Deployment>,
     /// The ServiceAccounts beside it.
-    pub(crate) accounts: Api<ServiceAccount>,
+    pub accounts: Api<ServiceAccount>,
     /// The Roles beside it.
-    pub(crate) roles: Api<Role>,
+    pub roles: Api<Role>,
     /// The RoleBindings beside it.
-    pub(crate) role_bindings: Api<RoleBinding>,
+    pub role_bindings: Api<RoleBinding>,
     /// All ClusterRoleBindings.
-    pub(crate) cluster_role_bindings: Api<ClusterRoleBinding>,
+    pub cluster_role_bindings: Api<ClusterRoleBinding>,
 }
 
 /// The five themselves.
-pub(crate) struct Five {
+pub struct Five {
     /// The Deployment.
-    pub(crate) deployment: Deployment,
+    pub deployment: Deployment,
     /// The ServiceAccount.
-    pub(crate) account: ServiceAccount,
+    pub account: ServiceAccount,
     /// The Role.
-    pub(crate) role: Role,
+    pub role: Role,
     /// The RoleBinding.
-    pub(crate) role_binding: RoleBinding,
+    pub role_binding: RoleBinding,
     /// The ClusterRoleBinding.
-    pub(crate) cluster_role_binding: ClusterRoleBinding,
+    pub cluster_role_binding: ClusterRoleBinding,
 }
 
 impl Workload {
     /// (namespace, name) of the pods' objects, of the grants, and the name of the ClusterRoleBinding.
-    pub(crate) fn new(client: &Client, pods: (&str, &str), grants: (&str, &str), binding: &str) -> Self {
+    pub fn new(client: &Client, pods: (&str, &str), grants: (&str, &str), binding: &str) -> Self {
         Workload {
             pods: pods.1.into(),
             grants: grants.1.into(),
@@ -57,7 +57,7 @@ impl Workload {
     }
 
     /// Waits until all five are there.
-    pub(crate) async fn there(&self) -> Result<Five> {
+    pub async fn there(&self) -> Result<Five> {
         Ok(Five {
             deployment: watch::see(&self.deployments, &self.pods, "exists", SOON, |_| true).await?,
             account: watch::see(&self.accounts, &self.pods, "exists", SOON, |_| true).await?,
@@ -69,7 +69,7 @@ impl Workload {
     }
 
     /// Waits until none of the five is there.
-    pub(crate) async fn gone(&self) -> Result<()> {
+    pub async fn gone(&self) -> Result<()> {
         watch::gone(&self.cluster_role_bindings, &self.binding, SOON).await?;
         watch::gone(&self.deployments, &self.pods, SOON).await?;
         watch::gone(&self.accounts, &self.pods, SOON).await?;
@@ -78,7 +78,7 @@ impl Workload {
     }
 
     /// How many of the five are there now.
-    pub(crate) async fn count(&self) -> Result<usize> {
+    pub async fn count(&self) -> Result<usize> {
         let there = [
             self.deployments.get_opt(&self.pods).await?.is_some(),
             self.accounts.get_opt(&self.pods).await?.is_some(),

@@ -1,6 +1,5 @@
 //! [`Place`]: a namespace of a test's own, with what it takes to register backends in it.
 use crate::stage::Stage;
-use crate::watch::{self, Object};
 use crate::workload::Workload;
 use anyhow::{Context, Result};
 use banlieue::k8s::crd::{
@@ -10,6 +9,7 @@ use banlieue::k8s::crd::{ProviderClassRef, ProviderSpec};
 use banlieue::k8s::manifests::names;
 use banlieue::{fsm::Phase, fsm::Reason, fsm::WorkloadStatus};
 use banlieue_e2e::Vcsim;
+use banlieue_e2e::watch::{self, Object};
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace, Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -19,23 +19,23 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long a change of the cluster may take before it counts as not coming.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+pub const SOON: Duration = Duration::from_secs(60);
 /// The endpoint that never is: RFC 2606 keeps it so.
-pub(crate) const NOWHERE: &str = "https://vcenter.invalid/sdk";
+pub const NOWHERE: &str = "https://vcenter.invalid/sdk";
 /// The ProviderClass that the installer makes for vSphere.
-pub(crate) const CLASS: &str = "vsphere";
+pub const CLASS: &str = "vsphere";
 
 /// A namespace, and a client for it.
-pub(crate) struct Place {
+pub struct Place {
     /// The namespace.
-    pub(crate) namespace: String,
+    pub namespace: String,
     client: Client,
     sim: Vcsim,
 }
 
 impl Place {
     /// A new namespace.
-    pub(crate) async fn new(stage: &Stage, namespace: &str) -> Result<Self> {
+    pub async fn new(stage: &Stage, namespace: &str) -> Result<Self> {
         let api: Api<Namespace> = Api::all(stage.client.clone());
         let metadata = ObjectMeta { name: Some(namespace.into()), ..Default::default() };
         api.create(&PostParams::default(), &Namespace { metadata, ..Default::default() }).await?;
@@ -43,7 +43,7 @@ impl Place {
     }
 
     /// The namespace that banlieue is installed in.
-    pub(crate) fn install(stage: &Stage) -> Result<Self> {
+    pub fn install(stage: &Stage) -> Result<Self> {
         Self::existing(stage, names::DEFAULT_NAMESPACE)
     }
 
@@ -53,12 +53,12 @@ impl Place {
     }
 
     /// The objects of a kind in it.
-    pub(crate) fn api<K: Object + Resource>(&self) -> Api<K> {
+    pub fn api<K: Object + Resource>(&self) -> Api<K> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
     /// A Secret with user and password.
-    pub(crate) async fn secret(&self, name: &str, password: &str) -> Result<()> {
+    pub async fn secret(&self, name: &str, password: &str) -> Result<()> {
         let data =
             BTreeMap::from([("username".into(), self.sim.username.clone()), ("password".into(), password.into())]);
         let metadata = ObjectMeta { name: Some(name.into()), ..Default::default() };
@@ -68,7 +68,7 @@ impl Place {
     }
 
     /// What a Provider at the simulator of every cluster looks like; its Secret is called as it is.
-    pub(crate) fn draft(&self, name: &str) -> Provider {
+    pub fn draft(&self, name: &str) -> Provider {
         let ca = Some(self.sim.ca_pem.clone()).filter(|pem| !pem.is_empty());
         let spec = ProviderSpec {
             provider_class_ref: ProviderClassRef { name: CLASS.into() },
@@ -84,30 +84,30 @@ impl Place {
     }
 
     /// Creates a Provider.
-    pub(crate) async fn create(&self, provider: &Provider) -> Result<Provider> {
+    pub async fn create(&self, provider: &Provider) -> Result<Provider> {
         self.api().create(&PostParams::default(), provider).await.context("the Provider was not taken")
     }
 
     /// A Provider at the simulator, with its Secret.
-    pub(crate) async fn register(&self, name: &str) -> Result<Provider> {
+    pub async fn register(&self, name: &str) -> Result<Provider> {
         self.secret(name, &self.sim.password).await?;
         self.create(&self.draft(name)).await
     }
 
     /// Waits until the workload is in `phase` for `reason`.
-    pub(crate) async fn phase(&self, name: &str, phase: Phase, reason: Reason) -> Result<Provider> {
+    pub async fn phase(&self, name: &str, phase: Phase, reason: Reason) -> Result<Provider> {
         let what = format!("{phase}/{reason}");
         let check = |p: &Provider| workload(p).is_some_and(|w| w.phase == phase && w.reason == Some(reason));
         watch::see(&self.api(), name, &what, SOON, check).await
     }
 
     /// Waits until the workload is Ready.
-    pub(crate) async fn ready(&self, name: &str) -> Result<Provider> {
+    pub async fn ready(&self, name: &str) -> Result<Provider> {
         self.phase(name, Phase::Ready, Reason::WorkloadAvailable).await
     }
 
     /// Waits until the pod has said this of its backend.
-    pub(crate) async fn condition(&self, name: &str, type_: &str, status: ConditionStatus) -> Result<Provider> {
+    pub async fn condition(&self, name: &str, type_: &str, status: ConditionStatus) -> Result<Provider> {
         let what = format!("{type_}={status:?}");
         watch::see(&self.api(), name, &what, SOON, |p: &Provider| {
             condition(p, type_).is_some_and(|c| c.status == status)
@@ -116,21 +116,21 @@ impl Place {
     }
 
     /// Asks for the Provider's deletion, and waits until it and its workload are gone.
-    pub(crate) async fn remove(&self, name: &str, workload: &Workload) -> Result<()> {
+    pub async fn remove(&self, name: &str, workload: &Workload) -> Result<()> {
         self.api::<Provider>().delete(name, &DeleteParams::default()).await?;
         watch::gone(&self.api::<Provider>(), name, SOON).await?;
         workload.gone().await
     }
 
     /// The pods of a Provider.
-    pub(crate) async fn pods(&self, provider: &Provider) -> Result<Vec<Pod>> {
+    pub async fn pods(&self, provider: &Provider) -> Result<Vec<Pod>> {
         let uid = provider.metadata.uid.as_deref().context("a Provider without a uid")?;
         let params = ListParams::default().labels(&format!("{}={uid}", names::PROVIDER_UID));
         Ok(self.api::<Pod>().list(&params).await?.items)
     }
 
     /// A further ProviderClass: the installer's one for vSphere, changed.
-    pub(crate) async fn class(&self, name: &str, change: impl FnOnce(&mut ProviderClass)) -> Result<ProviderClass> {
+    pub async fn class(&self, name: &str, change: impl FnOnce(&mut ProviderClass)) -> Result<ProviderClass> {
         let api: Api<ProviderClass> = Api::all(self.client.clone());
         let mut class = ProviderClass::new(name, api.get(CLASS).await?.spec);
         change(&mut class);
@@ -138,7 +138,7 @@ impl Place {
     }
 
     /// The five objects of a Provider of this place whose class names no other place.
-    pub(crate) fn workload(&self, provider: &str) -> Workload {
+    pub fn workload(&self, provider: &str) -> Workload {
         let own = names::own(Backend::Vsphere, &self.namespace, provider);
         let binding = match self.namespace.as_str() {
             names::DEFAULT_NAMESPACE => own.clone(),
@@ -148,7 +148,7 @@ impl Place {
     }
 
     /// The five objects where Deployment and ServiceAccount are elsewhere.
-    pub(crate) fn workload_in(&self, elsewhere: &str, provider: &str) -> Workload {
+    pub fn workload_in(&self, elsewhere: &str, provider: &str) -> Workload {
         let own = names::own(Backend::Vsphere, &self.namespace, provider);
         let hashed = names::hashed(Backend::Vsphere, &self.namespace, provider);
         let binding = if self.namespace == names::DEFAULT_NAMESPACE { &own } else { &hashed };
@@ -156,7 +156,7 @@ impl Place {
     }
 
     /// Ends the place after a test that passed; one that failed leaves it for the logs.
-    pub(crate) async fn clear(self) -> Result<()> {
+    pub async fn clear(self) -> Result<()> {
         let api: Api<Namespace> = Api::all(self.client.clone());
         api.delete(&self.namespace, &DeleteParams::default()).await?;
         Ok(())
@@ -164,21 +164,21 @@ impl Place {
 }
 
 /// Objects that live in a namespace.
-pub(crate) trait Resource: kube::Resource<Scope = NamespaceResourceScope> {}
+pub trait Resource: kube::Resource<Scope = NamespaceResourceScope> {}
 impl<K: kube::Resource<Scope = NamespaceResourceScope>> Resource for K {}
 
 /// What the operator says.
-pub(crate) fn workload(provider: &Provider) -> Option<&WorkloadStatus> {
+pub fn workload(provider: &Provider) -> Option<&WorkloadStatus> {
     provider.status.as_ref()?.workload.as_ref()
 }
 
 /// What the pod says of one aspect.
-pub(crate) fn condition<'a>(provider: &'a Provider, type_: &str) -> Option<&'a Condition> {
+pub fn condition<'a>(provider: &'a Provider, type_: &str) -> Option<&'a Condition> {
     Condition::find(&provider.status.as_ref()?.conditions, type_)
 }
 
 /// How often containers of these pods were started again.
-pub(crate) fn restarts(pods: &[Pod]) -> i32 {
+pub fn restarts(pods: &[Pod]) -> i32 {
     let statuses = pods.iter().filter_map(|p| p.status.as_ref()?.container_statuses.as_ref());
     statuses.flatten().map(|c| c.restart_count).sum()
 }
