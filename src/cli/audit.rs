@@ -1,6 +1,5 @@
 //! `banlieue audit`: what the operator's identity did, from the audit log of an API server, with a verdict on each.
-use super::bootstrap::print;
-use super::plan::Output;
+use super::output::Output;
 use crate::k8s::manifests::names;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -78,11 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let text = std::fs::read_to_string(&args.file).with_context(name)?;
     let operator = format!("system:serviceaccount:{}:{}", args.namespace, names::OPERATOR);
     let found = findings(&text, &operator).with_context(name)?;
-    print(&match args.output {
-        Output::Table => table(&found),
-        Output::Json => format!("{}\n", serde_json::to_string_pretty(&found)?),
-        Output::Yaml => serde_saphyr::to_string(&found)?,
-    })?;
+    args.output.print(&found, table)?;
     Ok(if found.iter().any(|f| f.alarm) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -1,8 +1,7 @@
 //! `banlieue check`: whether an installation is whole, or would work. Reads and dry runs only.
 use super::access::Access;
-use super::bootstrap::print;
 use super::error::Usage;
-use super::plan::Output;
+use super::output::Output;
 use crate::k8s::check::{Line, Verdict, before, installed};
 use crate::k8s::client::Purpose;
 use crate::k8s::manifests::install::Install;
@@ -41,11 +40,7 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
         let taken_over = args.access.connect_as(Purpose::Person, &install.operator()).await?;
         installed(&client, &taken_over, &install, &objects).await
     };
-    print(&match args.output {
-        Output::Table => table(&lines),
-        Output::Json => format!("{}\n", serde_json::to_string_pretty(&lines)?),
-        Output::Yaml => serde_saphyr::to_string(&lines)?,
-    })?;
+    args.output.print(&lines, table)?;
     let failed = lines.iter().any(|line| line.verdict == Verdict::Fail);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

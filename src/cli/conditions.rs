@@ -1,7 +1,7 @@
 //! `banlieue conditions`: the conditions of a Provider, their reasons, what each means and what to do.
+use super::output::{glossary, print};
 use crate::k8s::crd::FindingReason;
 use clap::ValueEnum;
-use std::io::Write;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
@@ -21,26 +21,23 @@ pub enum Format {
 }
 
 /// Prints it. Needs no cluster.
+///
+/// # Errors
+/// When standard output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let text = match args.format {
         Format::Table => table(),
         Format::Markdown => page(),
     };
-    Ok(std::io::stdout().write_all(text.as_bytes())?)
+    print(&text)
 }
 
 fn table() -> String {
-    let line = |condition: &str, status: &str, reason: &str, means: &str| {
-        format!("{condition:<26}{status:<9}{reason:<26}{means}\n")
-    };
-    let mut text = line("CONDITION", "STATUS", "REASON", "MEANS / WHAT TO DO");
-    for reason in FindingReason::ALL {
-        text += &line(reason.aspect().as_str(), &status(*reason), reason.as_str(), reason.means());
-        if !reason.remedy().is_empty() {
-            text += &line("", "", "", &format!("→ {}", reason.remedy()));
-        }
-    }
-    text
+    let words = FindingReason::ALL.iter().map(|reason| {
+        let cells = [reason.aspect().as_str(), reason.status().as_str(), reason.as_str()];
+        (cells, reason.means(), reason.remedy())
+    });
+    glossary(["CONDITION", "STATUS", "REASON"], &words.collect::<Vec<_>>())
 }
 
 /// The page of the docs.
@@ -55,13 +52,9 @@ fn page() -> String {
     for reason in FindingReason::ALL {
         let (condition, name) = (reason.aspect().as_str(), reason.as_str());
         let remedy = if reason.remedy().is_empty() { "Nothing." } else { reason.remedy() };
-        page += &format!("| {condition} | {} | {name} | {} | {remedy} |\n", status(*reason), reason.means());
+        page += &format!("| {condition} | {} | {name} | {} | {remedy} |\n", reason.status().as_str(), reason.means());
     }
     page
-}
-
-fn status(reason: FindingReason) -> String {
-    format!("{:?}", reason.status())
 }
 
 #[cfg(test)]

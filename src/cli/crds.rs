@@ -1,5 +1,5 @@
 //! `banlieue crds`: the kinds, as YAML.
-use super::bootstrap::print;
+use super::output::print;
 use crate::k8s::crd;
 
 /// Prints both CustomResourceDefinitions.

@@ -13,6 +13,7 @@ pub mod leader;
 pub mod logging;
 pub mod manifests;
 pub mod operator;
+pub mod output;
 pub mod phases;
 pub mod plan;
 pub mod provider;

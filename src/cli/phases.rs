@@ -1,7 +1,7 @@
 //! `banlieue phases`: the table of phases and reasons, or the diagram of the edges that are actually taken.
+use super::output::{glossary, print};
 use crate::fsm::{Reason, diagram};
 use clap::ValueEnum;
-use std::io::Write;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
@@ -25,6 +25,9 @@ pub enum Format {
 }
 
 /// Prints it. Needs no cluster.
+///
+/// # Errors
+/// When standard output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let text = match args.format {
         Format::Table => table(),
@@ -32,15 +35,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Format::Mermaid => diagram::mermaid(),
         Format::Dot => diagram::dot(),
     };
-    Ok(std::io::stdout().write_all(text.as_bytes())?)
+    print(&text)
 }
 
 fn table() -> String {
-    let line = |phase: &str, reason: &str, means: &str| format!("{phase:<14}{reason:<26}{means}\n");
-    let mut text = line("PHASE", "REASON", "MEANS / WHAT TO DO");
-    for reason in Reason::ALL {
-        text += &line(reason.phase().as_str(), reason.as_str(), reason.means());
-        text += &line("", "", &format!("→ {}", reason.remedy()));
-    }
-    text
+    let words = Reason::ALL.iter().map(|r| ([r.phase().as_str(), r.as_str()], r.means(), r.remedy()));
+    glossary(["PHASE", "REASON"], &words.collect::<Vec<_>>())
 }

@@ -1,8 +1,8 @@
 //! `banlieue plan`: what the operator would do, by its own functions. Reads only.
 use super::access::Access;
-use super::bootstrap::print;
 use super::error::Usage;
 use super::input;
+use super::output::Output;
 use crate::fsm::{Effect, ObjectRef};
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Provider;
@@ -41,17 +41,6 @@ pub struct Args {
     pub access: Access,
 }
 
-/// How to print a plan.
-#[derive(clap::ValueEnum, Clone, Copy, Debug)]
-pub enum Output {
-    /// For people
-    Table,
-    /// One JSON document
-    Json,
-    /// One YAML document
-    Yaml,
-}
-
 /// One round of the plan of one Provider, as scripts read it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -80,11 +69,7 @@ struct Owed {
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let lines = if args.files.is_empty() { live(&args).await? } else { offline(&args)? };
     let changes = lines.iter().any(|line| !line.effects.is_empty());
-    print(&match args.output {
-        Output::Table => table(&lines),
-        Output::Json => format!("{}\n", serde_json::to_string_pretty(&lines)?),
-        Output::Yaml => serde_saphyr::to_string(&lines)?,
-    })?;
+    args.output.print(&lines, table)?;
     Ok(if changes { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 

@@ -1,7 +1,7 @@
 //! `banlieue uninstall`: shows what goes and what stays, asks, and removes it.
 use super::access::Access;
-use super::bootstrap::say;
 use super::error::Usage;
+use super::output::say;
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
 use crate::k8s::manifests::install::Install;

@@ -4,6 +4,7 @@ mod provider;
 
 use super::access::Access;
 use super::error::Usage;
+use super::output::say;
 use super::time::span;
 use crate::k8s::bootstrap::{Conduct, Event, Outcome, install};
 use crate::k8s::client::Client;
@@ -11,7 +12,6 @@ use crate::k8s::crd::LogFormat;
 use crate::k8s::manifests::install::{Install, Object};
 use crate::k8s::manifests::names::DEFAULT_NAMESPACE;
 use std::collections::HashMap;
-use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 /// What can be installed.
@@ -124,20 +124,6 @@ fn summary(counts: &HashMap<Outcome, usize>, asked: &Common, what: &str) -> Stri
         kept => text.push_str(&format!(", {kept} kept (a ProviderClass that differs; --reset-classes overwrites it)")),
     }
     text
-}
-
-/// A line of progress. Whoever closed standard output does not want it, and still wants the installation.
-pub(super) fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
-}
-
-/// Prints a stream. Whoever reads only its head ends it early, and that is no failure.
-pub(super) fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
 }
 
 fn log_format(text: &str) -> Result<LogFormat, String> {

@@ -1,6 +1,7 @@
 //! `banlieue bootstrap operator`.
-use super::{Common, Usage, print};
+use super::{Common, Usage};
 use crate::cli::election;
+use crate::cli::output::print;
 use crate::k8s::bootstrap::refuse_elsewhere;
 use crate::k8s::client::Purpose;
 use crate::k8s::manifests::install::{Section, yaml};

@@ -1,5 +1,6 @@
 //! `banlieue bootstrap provider`.
-use super::{Common, Usage, print};
+use super::{Common, Usage};
+use crate::cli::output::print;
 use crate::k8s::bootstrap::refuse_operator;
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
