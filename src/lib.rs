@@ -14,6 +14,10 @@
 //! the pipeline owes exactly what is still missing.
 //!
 //! The modules name each other in one direction: `cli -> k8s -> effects -> fsm`, and `backends -> k8s::crd`.
+
+// what prints so panics where nobody reads it: `cli::output` does not
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
+
 pub mod backends;
 pub mod cli;
 pub mod effects;

@@ -1,4 +1,5 @@
 //! What a person sees of a failure, and the exit code.
+use super::output::complain;
 use std::process::ExitCode;
 
 /// The exit code of a command line that makes no sense (EX_USAGE of sysexits.h). Not clap's own 2, which `plan` answers
@@ -19,7 +20,7 @@ impl Usage {
 
 /// Prints one line on standard error, and says how to end.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {}", line(error));
+    complain(line(error));
     if error.is::<Usage>() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
 }
 

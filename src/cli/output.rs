@@ -1,5 +1,6 @@
 //! What a verb prints. Whoever has ceased to listen changes neither what is done nor how it ends.
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 
 /// How to print what was found.
@@ -36,6 +37,11 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
 /// A line of progress. Whoever closed standard output does not want it, and still wants the installation.
 pub(super) fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// A fault, as a line on standard error. Nobody is left to tell where even that cannot be written.
+pub(super) fn complain(fault: impl Display) {
+    let _ = writeln!(std::io::stderr(), "error: {fault}");
 }
 
 /// A table of words that people look up: what each means, and below it what to do, where there is anything to do.

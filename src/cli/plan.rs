@@ -2,7 +2,7 @@
 use super::access::Access;
 use super::error::Usage;
 use super::input;
-use super::output::Output;
+use super::output::{Output, complain};
 use crate::fsm::{Effect, ObjectRef};
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Provider;
@@ -96,7 +96,7 @@ fn offline(args: &Args) -> anyhow::Result<Vec<Line>> {
     };
     let faults: Vec<String> = documents.iter().flat_map(faults).collect();
     if let Some((last, others)) = faults.split_last() {
-        others.iter().for_each(|fault| eprintln!("error: {fault}"));
+        others.iter().for_each(complain);
         bail!("{last}");
     }
     let objects = documents.into_iter().map(|(file, object)| {

@@ -1,6 +1,7 @@
 //! The program as a person runs it, without a cluster: exit codes, one clear line, and nothing secret in it.
 #![allow(clippy::unwrap_used)]
 mod plan;
+mod unread;
 
 use std::net::TcpListener;
 use std::path::PathBuf;

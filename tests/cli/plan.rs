@@ -18,7 +18,7 @@ metadata: {name: p, namespace: n}
 spec: {providerClassRef: {name: c}, connection: {endpoint: 'https://x', credentialsRef: {name: s}}}
 ";
 
-fn both() -> String {
+pub(crate) fn both() -> String {
     format!("{CLASS}---{PROVIDER}")
 }
 
