@@ -1,4 +1,4 @@
-//! The five kinds as the API addresses them.
+//! Kinds as the API addresses them: the five, and any.
 use crate::fsm::{ObjectRef, Part};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ServiceAccount;
@@ -27,9 +27,14 @@ pub fn everywhere(client: &Client, part: Part) -> Api<DynamicObject> {
 
 /// The API that an object is read and written by.
 pub fn api(client: &Client, object: &ObjectRef) -> Api<DynamicObject> {
-    match &object.namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource(object.part)),
-        None => everywhere(client, object.part),
+    within(client, &resource(object.part), object.namespace.as_deref())
+}
+
+/// The API of any kind, in a namespace where there is one.
+pub fn within(client: &Client, kind: &ApiResource, namespace: Option<&str>) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, kind),
+        None => Api::all_with(client.clone(), kind),
     }
 }
 

@@ -2,9 +2,10 @@
 use super::{Conduct, Failed};
 use crate::k8s::client::Client;
 use crate::k8s::diff::diff;
+use crate::k8s::kinds;
 use crate::k8s::manifests::install::{Object, Stage};
 use crate::k8s::manifests::names::MANAGER_BOOTSTRAP;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -37,13 +38,6 @@ type Done = (Outcome, Vec<String>);
 
 /// How long a kind just established may still be unknown to the path that serves it: longest where it was removed before.
 const SERVED: Duration = Duration::from_secs(60);
-
-pub(super) fn api(client: &Client, object: &Object) -> Api<DynamicObject> {
-    match &object.namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &object.resource),
-        None => Api::all_with(client.clone(), &object.resource),
-    }
-}
 
 pub(super) async fn apply(client: &Client, object: &Object, conduct: Conduct) -> Result<Done, Failed> {
     let until = Instant::now() + SERVED;
@@ -81,7 +75,7 @@ impl From<kube::Error> for Fault {
 }
 
 async fn attempt(client: &Client, object: &Object, conduct: Conduct) -> Result<Done, Fault> {
-    let api = api(client, object);
+    let api = kinds::within(client, &object.resource, object.namespace.as_deref());
     let send = PatchParams::apply(MANAGER_BOOTSTRAP).force();
     let class = object.stage == Stage::Classes;
     let live = match api.get_opt(&object.name).await {

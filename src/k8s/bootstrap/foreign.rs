@@ -1,7 +1,7 @@
 //! Another project's kind under a name of ours: server-side apply would take it over without a word.
 use super::Failed;
-use super::apply::api;
 use crate::k8s::client::Client;
+use crate::k8s::kinds;
 use crate::k8s::manifests::install::{Object, Stage};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
@@ -16,9 +16,9 @@ pub fn foreign(ours: &CustomResourceDefinition, live: &CustomResourceDefinition)
 pub(super) async fn refuse(client: &Client, objects: &[Object]) -> Result<(), Failed> {
     for object in objects.iter().filter(|o| o.stage == Stage::Crds) {
         let failed = |why: String, todo: &str| Failed { object: object.to_string(), why, todo: todo.into() };
-        let Some(live) = api(client, object).get_opt(&object.name).await.map_err(|e| Failed::api(object, &e))? else {
-            continue;
-        };
+        let api = kinds::within(client, &object.resource, None);
+        let live = api.get_opt(&object.name).await.map_err(|e| Failed::api(object, &e))?;
+        let Some(live) = live else { continue };
         let read = |value| serde_json::from_value::<CustomResourceDefinition>(value);
         let both = read(object.body.clone()).and_then(|ours| Ok((ours, read(serde_json::to_value(&live)?)?)));
         let (ours, live) = both.map_err(|e| failed(e.to_string(), "report this as a fault"))?;

@@ -110,11 +110,7 @@ async fn create(client: &Client, namespace: &str, kind: &ApiResource, data: Valu
     let mut object = DynamicObject::new(NAME, kind);
     object.data = data;
     object.metadata.labels = Some(labels::managed("operator", names::OPERATOR));
-    let api: Api<DynamicObject> = if kind.plural == "clusterrolebindings" {
-        Api::all_with(client.clone(), kind)
-    } else {
-        Api::namespaced_with(client.clone(), namespace, kind)
-    };
+    let api = kinds::within(client, kind, Some(namespace).filter(|_| kind.plural != "clusterrolebindings"));
     let params = PostParams { dry_run: true, field_manager: Some(names::MANAGER_OPERATOR.into()) };
     api.create(&params, &object).await.map(drop)
 }

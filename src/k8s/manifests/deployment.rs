@@ -18,18 +18,23 @@ pub fn build(workload: &Workload<'_>) -> Deployment {
         spec: DeploymentSpec {
             replicas: class.replicas,
             selector: LabelSelector { match_labels: Some(workload.selector()), ..Default::default() },
-            strategy: Some(DeploymentStrategy {
-                type_: Some("RollingUpdate".into()),
-                rolling_update: Some(RollingUpdateDeployment {
-                    max_surge: Some(IntOrString::Int(1)),
-                    max_unavailable: Some(IntOrString::Int(0)),
-                }),
-            }),
+            strategy: Some(rolling()),
             progress_deadline_seconds: class.progress_deadline_seconds,
             template: template(workload),
             ..Default::default()
         },
         ..Default::default()
+    }
+}
+
+/// One new pod beside the old ones, and none of them goes before it is available.
+pub(super) fn rolling() -> DeploymentStrategy {
+    DeploymentStrategy {
+        type_: Some("RollingUpdate".into()),
+        rolling_update: Some(RollingUpdateDeployment {
+            max_surge: Some(IntOrString::Int(1)),
+            max_unavailable: Some(IntOrString::Int(0)),
+        }),
     }
 }
 

@@ -5,6 +5,7 @@ use super::bootstrap::{Failed, refuse_elsewhere};
 use super::client::Client;
 use super::crd::{Backend, Provider};
 use super::failure::{remedy, words};
+use super::kinds;
 use super::manifests::install::{Install, Object, Section, Stage};
 use super::manifests::{labels, names};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -215,10 +216,7 @@ async fn leases(client: &Client, namespace: &str) -> Result<Vec<Found>, Failed> 
 }
 
 fn api(client: &Client, found: &Found) -> Api<DynamicObject> {
-    match &found.namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &found.resource),
-        None => Api::all_with(client.clone(), &found.resource),
-    }
+    kinds::within(client, &found.resource, found.namespace.as_deref())
 }
 
 /// Deletes what was found, with all that it owns, and waits until it is gone.

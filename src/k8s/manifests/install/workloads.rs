@@ -1,13 +1,13 @@
 //! The Deployments of operator and controller.
 use super::{Install, Object, Stage};
+use crate::k8s::manifests::deployment::rolling;
 use crate::k8s::manifests::{labels, names, pod};
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, LocalObjectReference, PodSpec, PodTemplateSpec, ResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use std::collections::BTreeMap;
 
 pub(super) fn objects(install: &Install) -> Result<Vec<Object>, serde_json::Error> {
@@ -60,13 +60,7 @@ impl Pods<'_> {
             spec: DeploymentSpec {
                 replicas: Some(replicas),
                 selector: LabelSelector { match_labels: Some(self.selector), ..Default::default() },
-                strategy: Some(DeploymentStrategy {
-                    type_: Some("RollingUpdate".into()),
-                    rolling_update: Some(RollingUpdateDeployment {
-                        max_surge: Some(IntOrString::Int(1)),
-                        max_unavailable: Some(IntOrString::Int(0)),
-                    }),
-                }),
+                strategy: Some(rolling()),
                 template: PodTemplateSpec {
                     metadata: Some(ObjectMeta { labels: Some(labels), ..Default::default() }),
                     spec: Some(PodSpec {
