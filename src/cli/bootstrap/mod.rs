@@ -60,7 +60,7 @@ pub struct Common {
     /// Do not wait until the pods are available
     #[arg(long, overrides_with = "wait")]
     pub no_wait: bool,
-    /// How long to wait, such as 90s or 5m
+    /// How long to wait: 90s, 5m or 1h
     #[arg(long, value_parser = span, value_name = "TIME", default_value = "5m")]
     pub timeout: Duration,
     /// Which cluster.
