@@ -13,7 +13,7 @@ use prometheus_client::registry::Registry;
 /// When the API server does not answer at the start, the health port is taken, or a watch is dead.
 pub async fn run(args: Args) -> anyhow::Result<()> {
     let timing = args.election.timing()?;
-    let server = args.server().await?;
+    let server = args.health.server().await?;
     let vigil = Vigil::new(args.watch_patience);
     let client = args.access.connect_under(&vigil).await?;
     let holder = args.holder(names::CONTROLLER);

@@ -1,10 +1,8 @@
 //! What `banlieue operator` and `banlieue controller` have in common: one leader, watches, a health port.
 use super::access::Access;
-use super::election;
 use super::time::span;
-use crate::k8s::health::Server;
-use crate::k8s::manifests::{names, pod};
-use anyhow::Context;
+use super::{election, health};
+use crate::k8s::manifests::names;
 use std::time::Duration;
 
 /// The flags of both.
@@ -23,24 +21,15 @@ pub struct Args {
     /// End once a watch has given no sign of life for this long
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "6m")]
     pub watch_patience: Duration,
-    /// The port of /livez, /readyz and /metrics
-    #[arg(long, default_value_t = pod::HEALTH_PORT.unsigned_abs() as u16)]
-    pub health_port: u16,
+    /// Where it tells how it is.
+    #[command(flatten)]
+    pub health: health::Args,
     /// Which API server, where it is not the pod's own.
     #[command(flatten)]
     pub access: Access,
 }
 
 impl Args {
-    /// The health server, on its port.
-    ///
-    /// # Errors
-    /// When the port is taken.
-    pub async fn server(&self) -> anyhow::Result<Server> {
-        let port = self.health_port;
-        Server::bind(port).await.with_context(|| format!("cannot listen on port {port}; see --health-port"))
-    }
-
     /// Who stands for election: the pod, or outside of a cluster the process that is called `name`.
     pub fn holder(&self, name: &str) -> String {
         self.pod_uid.clone().unwrap_or_else(|| format!("{name}-{}", std::process::id()))

@@ -8,6 +8,7 @@ pub mod controller;
 pub mod crds;
 pub mod election;
 pub mod error;
+pub mod health;
 mod input;
 pub mod leader;
 pub mod logging;
@@ -42,29 +43,29 @@ pub enum Command {
     /// Install banlieue in a cluster, or print what would be installed.
     #[command(subcommand)]
     Bootstrap(bootstrap::Command),
-    /// Print the conditions of a Provider, their reasons, what each means and what to do.
-    Conditions(conditions::Args),
-    /// Say what the operator did, from the audit log of an API server.
-    Audit(audit::Args),
     /// Say whether an installation is whole, or whether one would work.
     Check(check::Args),
+    /// Print what the operator would do for a Provider, and do nothing.
+    Plan(plan::Args),
+    /// Say what the operator did, from the audit log of an API server.
+    Audit(audit::Args),
     /// Remove an installation, after showing what goes and what stays.
     Uninstall(uninstall::Args),
+    /// Run the operator: one workload per Provider.
+    Operator(Role<operator::Args>),
+    /// Run the controller: sum up each ProviderClass in its status.
+    Controller(Role<leader::Args>),
+    /// Run the provider of a backend: log in, probe, report.
+    Provider(Role<provider::Args>),
+    /// Print the phases, their reasons, what each means and what to do.
+    Phases(phases::Args),
+    /// Print the conditions of a Provider, their reasons, what each means and what to do.
+    Conditions(conditions::Args),
     /// Print the CustomResourceDefinitions.
     Crds,
     /// Write the files under deploy/.
     #[command(hide = true)]
     Manifests(manifests::Args),
-    /// Run the operator: one workload per Provider.
-    Operator(Role<operator::Args>),
-    /// Run the controller: sum up each ProviderClass in its status.
-    Controller(Role<leader::Args>),
-    /// Print what the operator would do for a Provider, and do nothing.
-    Plan(plan::Args),
-    /// Print the phases, their reasons, what each means and what to do.
-    Phases(phases::Args),
-    /// Run the provider of a backend: log in, probe, report.
-    Provider(Role<provider::Args>),
 }
 
 /// A verb that runs until it is told to stop, and logs.
@@ -84,31 +85,27 @@ pub struct Role<A: clap::Args> {
 /// With one line for people; [`error::Usage`] where the command line is to blame.
 pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
-        Command::Plan(args) => {
-            logging::quietly()?;
-            return plan::run(args).await;
-        }
         Command::Bootstrap(command) => {
             logging::quietly()?;
             bootstrap::run(command).await
         }
-        Command::Conditions(args) => conditions::run(&args),
-        Command::Audit(args) => return audit::run(&args),
         Command::Check(args) => {
             logging::quietly()?;
             return check::run(args).await;
         }
+        Command::Plan(args) => {
+            logging::quietly()?;
+            return plan::run(args).await;
+        }
+        Command::Audit(args) => return audit::run(&args),
         Command::Uninstall(args) => {
             logging::quietly()?;
             uninstall::run(args).await
         }
-        Command::Crds => crds::run(),
-        Command::Manifests(args) => manifests::run(&args),
         Command::Operator(role) => {
             role.logging.start()?;
             operator::run(role.args).await
         }
-        Command::Phases(args) => phases::run(&args),
         Command::Controller(role) => {
             role.logging.start()?;
             controller::run(role.args).await
@@ -117,6 +114,10 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             role.logging.start()?;
             provider::run(role.args).await
         }
+        Command::Phases(args) => phases::run(&args),
+        Command::Conditions(args) => conditions::run(&args),
+        Command::Crds => crds::run(),
+        Command::Manifests(args) => manifests::run(&args),
     }
     .map(|()| ExitCode::SUCCESS)
 }

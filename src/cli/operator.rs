@@ -34,7 +34,7 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     let vigil = Vigil::new(leader.watch_patience);
     let client = leader.access.connect_under(&vigil).await?;
     let holder = leader.holder(&args.pod_name);
-    let server = leader.server().await?;
+    let server = leader.health.server().await?;
     let identity = Identity { namespace: leader.namespace, instance: args.pod_name, holder };
     let (health, mut registry) = (Health::waiting_for(&["caches", fence::CHECK]), Registry::default());
     let monitoring = Monitoring::new(health.clone(), vigil, &mut registry);

@@ -1,12 +1,11 @@
 //! `banlieue provider`: the glue between a pod and its backend.
 use super::access::Access;
+use super::health;
 use crate::backends::{Credentials, Keeper, Meter, Target};
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
-use crate::k8s::health::{Health, Server};
-use crate::k8s::manifests::pod as manifest;
+use crate::k8s::health::Health;
 use crate::k8s::pod::{self, Options, Pod, Probe, Seen, herd};
-use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use prometheus_client::registry::Registry;
 
@@ -31,9 +30,9 @@ pub struct Args {
     /// The uid of this pod, which holds the Lease
     #[arg(long, env = "POD_UID", hide = true)]
     pub pod_uid: Option<String>,
-    /// The port of /livez, /readyz and /metrics
-    #[arg(long, default_value_t = manifest::HEALTH_PORT.unsigned_abs() as u16)]
-    pub health_port: u16,
+    /// Where it tells how it is.
+    #[command(flatten)]
+    pub health: health::Args,
     /// Which API server, where it is not the pod's own.
     #[command(flatten)]
     pub access: Access,
@@ -51,9 +50,7 @@ pub(super) fn backend() -> impl TypedValueParser<Value = Backend> {
 /// When this build lacks the backend, the API server does not answer at the start, or the health port is taken.
 pub async fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(args.backend.compiled(), "this build has no {}; take one with the feature", args.backend);
-    let port = args.health_port;
-    let server =
-        Server::bind(port).await.with_context(|| format!("cannot listen on port {port}; see --health-port"))?;
+    let server = args.health.server().await?;
     let client = args.access.connect(Purpose::Role).await?;
     let pod_uid = args.pod_uid.unwrap_or_else(|| format!("{}-{}", args.pod_name, std::process::id()));
     let options = Options {
