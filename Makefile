@@ -71,7 +71,7 @@ live-from-deploy:
 	@MAKEFLAGS= CLUSTER=local INSTALL=deploy $(E2E_SUITE) main_job -- $(E2E_SLOW) 2>&1 | sed -u 's/^/from deploy: /'
 live-%:
 	@MAKEFLAGS= CLUSTER=local $(CARGO) test --quiet --package banlieue-e2e --locked --test $* 2>&1 | sed -u 's/^/$*: /'
-test-long: machine-long mutants ## All of it: every observation and interleaving, mutants, the long live forms on the oldest supported line (hours)
+test-long: machine-long mutants ## All of it: every observation and interleaving, mutants, the oldest supported line, the long live forms (hours)
 	@K8S=1.34 $(MAKE) --no-print-directory live
 	$(CARGO) test --package banlieue-e2e --locked --no-fail-fast --test lifecycle --test main_job --test rights --test api_server -- --ignored
 machine-long: ## Every observation, interleaving and kill point, counted, and what a step costs (minutes)
