@@ -55,7 +55,7 @@ deny: $(CARGO_DENY) ## Licences, banned and doubled crates, sources
 	$(CARGO_DENY) --all-features check --hide-inclusion-graph licenses bans sources
 unit: ## Tests that need no cluster (seconds)
 	$(CARGO) test --package banlieue --locked
-	$(CARGO) test --package banlieue-e2e --locked --lib --bins
+	$(CARGO) test --package banlieue-e2e --locked --lib --bins --test closure
 book: $(MDBOOK) ## The pages of docs/ as a book, in target/book
 	$(MDBOOK) build docs
 # Beside the checks: it takes minutes, most of them on one core. The program built above, as cargo would wait for the checks.

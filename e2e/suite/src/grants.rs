@@ -9,9 +9,11 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Rights = BTreeSet<Right>;
+/// What a role may do.
+pub type Rights = BTreeSet<Right>;
 
-fn install() -> Result<Install> {
+/// The installation, as it is by default.
+pub fn install() -> Result<Install> {
     Ok(Install::new(names::DEFAULT_NAMESPACE, Install::VERSION, Install::REGISTRY)?)
 }
 
@@ -51,8 +53,8 @@ pub fn minted(provider: &Provider, class: &ProviderClass) -> Result<Rights> {
     Ok(all)
 }
 
-/// All that the operator grants to pods, without the names that it grants it for.
-pub fn handed_out() -> Result<Rights> {
+/// The pods of a Provider that uses all it can.
+pub fn pod() -> Result<Rights> {
     let connection = json!({ "endpoint": "https://vcenter.invalid/sdk", "credentialsRef": { "name": "creds" }, "caBundle": { "configMapRef": { "name": "ca" } } });
     let provider = json!({
         "apiVersion": "banlieue.io/v1alpha1", "kind": "Provider", "metadata": { "name": "p", "namespace": "n", "uid": "u" },
@@ -62,8 +64,12 @@ pub fn handed_out() -> Result<Rights> {
         "apiVersion": "banlieue.io/v1alpha1", "kind": "ProviderClass", "metadata": { "name": "c" },
         "spec": { "backend": "vsphere", "image": { "repository": "localhost/banlieue" } },
     });
-    let all = minted(&serde_json::from_value(provider)?, &serde_json::from_value(class)?)?;
-    Ok(all.iter().map(Right::nameless).collect())
+    minted(&serde_json::from_value(provider)?, &serde_json::from_value(class)?)
+}
+
+/// All that the operator grants to pods, without the names that it grants it for.
+pub fn handed_out() -> Result<Rights> {
+    Ok(pod()?.iter().map(Right::nameless).collect())
 }
 
 /// The provider of a namespace without an operator.

@@ -1,5 +1,5 @@
 //! What each role uses is what it is granted.
-use crate::grants;
+use crate::grants::{self, Rights};
 use crate::lives::pod::{Alone, Minted};
 use crate::lives::scene::Scene;
 use crate::lives::{controller, live, operator};
@@ -8,9 +8,6 @@ use anyhow::{Result, ensure};
 use banlieue::k8s::crd::Backend;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::rights::{Balance, Right};
-use std::collections::BTreeSet;
-
-type Rights = BTreeSet<Right>;
 
 /// Rights that no request shows. The API server asks for this one when an object gets an owner that its deletion waits for;
 /// without it nothing is minted (`ablation::each_right_of_the_operator`).

@@ -1,5 +1,5 @@
 //! [`Door`]: a way from a right to more rights.
-use crate::identity::Right;
+use banlieue_e2e::rights::Right;
 
 /// Where a right leads.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

@@ -1,6 +1,7 @@
 //! [`Closer`]: what keeps a door shut, or why it may stand open.
 use crate::doors::Door;
-use crate::identity::{Identity, POD, Right};
+use crate::identity::{Identity, POD};
+use banlieue_e2e::rights::Right;
 use std::collections::BTreeSet;
 
 /// What closes a door.
@@ -65,7 +66,7 @@ pub(crate) fn closer(identity: &Identity, right: &Right, door: Door) -> Closer {
     let (verb, resource) = (right.verb.as_str(), right.resource.as_str());
     let accepted = ACCEPTED.iter().find(|(who, v, r, _)| (*who, *v, *r) == (identity.name, verb, resource));
     // names limit no create but one by PUT or apply, which is that of a Lease here
-    let limits = right.named && (verb != "create" || resource == "leases") && door != Door::Wildcard;
+    let limits = right.name.is_some() && (verb != "create" || resource == "leases") && door != Door::Wildcard;
     match accepted {
         _ if limits => Closer::ByName,
         Some((.., why)) => Closer::Accepted(why),
