@@ -7,7 +7,6 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::files::Cache;
 use crate::progress::Progress;
 use crate::vcsim::Vcsim;
 use crate::{Cluster, Options, image, product};
@@ -23,7 +22,7 @@ pub async fn run(progress: Progress) -> Result<()> {
     progress.say(format!("1/4 a cluster: local ({NAME}, Kubernetes {})", options.kubernetes_version()?));
     let cluster = Cluster::start(options).await?;
     progress.say("2/4 the image of banlieue, loaded into it");
-    let program = product::release(&Cache::locate()?, progress)?;
+    let program = product::release(progress)?;
     cluster.load_image(&program, &[], progress)?;
     progress.say("3/4 banlieue bootstrap operator");
     bootstrap(&cluster, &program)?;

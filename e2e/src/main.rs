@@ -147,11 +147,11 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Verb::Load { tag } => {
             let cluster = Cluster::attach(name)?;
-            let image = cluster.load_image(&product::release(&cache, progress)?, &tag, progress)?;
+            let image = cluster.load_image(&product::release(progress)?, &tag, progress)?;
             println!("{image}");
         }
         Verb::Image => {
-            let program = product::release(&cache, progress)?;
+            let program = product::release(progress)?;
             let bytes = std::fs::metadata(&program)?.len();
             println!("program: {} ({:.1} MB)", program.display(), bytes as f64 / 1e6);
             for archive in image::archives(&cache, &program, &[])? {
@@ -209,7 +209,7 @@ fn on_kind(cache: &Cache, options: &Options, verb: &Verb) -> Result<ExitCode> {
         Verb::Up { .. } => println!("export KUBECONFIG={}", kind::up(cache, options)?.display()),
         Verb::Down { .. } => kind::down(cache, &options.name)?,
         Verb::Load { tag } => {
-            for archive in image::archives(cache, &product::release(cache, Progress::loud())?, tag)? {
+            for archive in image::archives(cache, &product::release(Progress::loud())?, tag)? {
                 kind::load(&archive.display().to_string(), &options.name)?;
             }
         }

@@ -6,28 +6,19 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::files::{Cache, Lock};
 use crate::progress::Progress;
 
 /// Static, for an image FROM scratch, and with its relocations packed: they are a twentieth of the program otherwise.
 const STATIC: &str = "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs";
 
-/// The static program that is shipped. It takes minutes to build.
-pub fn release(cache: &Cache, progress: Progress) -> Result<PathBuf> {
+/// The static program that is shipped. It takes minutes to build; of two builds in one target folder, cargo lets one wait.
+pub fn release(progress: Progress) -> Result<PathBuf> {
     if let Some(given) = given()? {
         return Ok(given);
     }
     let version = Command::new("rustc").arg("-vV").current_dir(checkout()?).output().context("cannot run rustc")?;
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     let host = version.lines().find_map(|l| l.strip_prefix("host: ")).context("rustc names no host")?;
-    let lock = cache.join("images/cargo.lock");
-    let _lock = match Lock::try_take(&lock) {
-        Some(lock) => lock,
-        None => {
-            progress.say("waiting for another build of the static release program");
-            Lock::take(&lock)?
-        }
-    };
     progress.say("building the static release program with cargo (minutes, where something has changed)");
     build(cargo()?.args(["--release", "--target", host]).env("RUSTFLAGS", STATIC))?;
     Ok(target()?.join(host).join("release/banlieue"))

@@ -2,7 +2,6 @@
 use crate::{deploy, lab};
 use anyhow::{Context, Result, bail, ensure};
 use banlieue::k8s::manifests::names;
-use banlieue_e2e::files::Cache;
 use banlieue_e2e::progress::Progress;
 use banlieue_e2e::{Cluster, Options, image, logs, product, watch};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -27,7 +26,7 @@ impl lab::Stage for Stage {
         let progress = Progress::loud();
         let cluster = Cluster::start_anywhere(Options::ephemeral(name)).await?;
         let made = async {
-            let program = product::release(&Cache::locate()?, progress)?;
+            let program = product::release(progress)?;
             cluster.load_image(&program, &[], progress)?;
             Ok((program, cluster.client().await?))
         };
