@@ -37,7 +37,7 @@ pub async fn run(progress: Progress) -> Result<()> {
     progress.step("lost-vc", "waits", since);
     progress.say(format!("done in {:.0} s\n", began.elapsed().as_secs_f64()));
     println!("$ kubectl get providers -A -o wide\n{}", cluster.kubectl(["get", "providers", "-A", "-o", "wide"])?);
-    println!("{}", next(&cluster));
+    println!("{}", next(&cluster, &program));
     Ok(())
 }
 
@@ -104,7 +104,7 @@ fn wait(cluster: &Cluster, provider: &str, condition: &str) -> Result<()> {
     Ok(())
 }
 
-fn next(cluster: &Cluster) -> String {
+fn next(cluster: &Cluster, program: &Path) -> String {
     let kubectl = cluster.kubectl_program();
     let folder = std::path::Path::new(&kubectl).parent().map(|p| p.display().to_string()).unwrap_or_default();
     format!(
@@ -112,12 +112,16 @@ fn next(cluster: &Cluster) -> String {
 
 Try next:
   export KUBECONFIG={kubeconfig} PATH={folder}:$PATH
+  alias banlieue={banlieue}
   kubectl -n {NAMESPACE} describe provider lost-vc                  # what its backend said, and the Events
   kubectl -n {NAMESPACE} get deploy,sa,role,rolebinding             # what runs for them
+  banlieue check                                                    # whether the installation is whole
+  banlieue plan provider {NAMESPACE}/prod-vc                    # what the operator would do now: nothing
   kubectl -n {NAMESPACE} patch provider prod-vc --type=merge -p '{{\"spec\":{{\"paused\":true}}}}'
   kubectl -n {NAMESPACE} delete provider prod-vc                    # and nothing of it is left
   make demo                                                         # again
   make demo-down                                                    # the end",
         kubeconfig = cluster.kubeconfig_path().display(),
+        banlieue = program.display(),
     )
 }
