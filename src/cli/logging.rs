@@ -34,7 +34,7 @@ impl Args {
     /// # Errors
     /// Where the level is none.
     pub fn start(&self) -> Result<(), Usage> {
-        start(&self.log_level, self.log_format)
+        start(&self.log_level, "--log-level or BANLIEUE_LOG", self.log_format)
     }
 }
 
@@ -44,18 +44,17 @@ impl Args {
 /// Where `BANLIEUE_LOG` is no level.
 pub fn quietly() -> Result<(), Usage> {
     let level = std::env::var("BANLIEUE_LOG").unwrap_or_else(|_| "error".into());
-    start(&level, Format::Text)
+    start(&level, "BANLIEUE_LOG", Format::Text)
 }
 
-fn start(level: &str, format: Format) -> Result<(), Usage> {
+fn start(level: &str, by: &str, format: Format) -> Result<(), Usage> {
     // kube logs what it also returns, at each try and whole: it is told once, by who asked
     let filter = format!("kube_client=off,kube_runtime=off,{level}").parse::<Targets>();
     // a bare word that is no level would be taken for a module to log everything of
     let sound = level.split(',').all(|part| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok());
-    let filter = filter
-        .ok()
-        .filter(|_| sound)
-        .ok_or_else(|| Usage(format!("--log-level {level:?} is no level: error, warn, info, debug or trace")))?;
+    let filter = filter.ok().filter(|_| sound).ok_or_else(|| {
+        Usage(format!("the level of the log {level:?}, by {by}, is none: error, warn, info, debug or trace"))
+    })?;
     let terminal = std::io::stderr().is_terminal();
     let json = match format {
         Format::Json => true,

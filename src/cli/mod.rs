@@ -21,6 +21,7 @@ pub mod provider;
 pub mod signal;
 pub mod time;
 pub mod uninstall;
+mod word;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

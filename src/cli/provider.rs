@@ -1,19 +1,19 @@
 //! `banlieue provider`: the glue between a pod and its backend.
 use super::access::Access;
 use super::health;
+use super::word::one_of;
 use crate::backends::{Credentials, Keeper, Meter, Target};
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
 use crate::k8s::health::Health;
 use crate::k8s::pod::{self, Options, Pod, Probe, Seen, herd};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use prometheus_client::registry::Registry;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The kind of the backend
-    #[arg(value_parser = backend())]
+    #[arg(value_parser = one_of(Backend::ALL, Backend::as_str))]
     pub backend: Backend,
     /// The name of the Provider it serves; without it, every Provider of the backend in the namespace
     #[arg(long, env = "BANLIEUE_PROVIDER_NAME", value_name = "NAME")]
@@ -36,12 +36,6 @@ pub struct Args {
     /// Which API server, where it is not the pod's own.
     #[command(flatten)]
     pub access: Access,
-}
-
-/// Reads the word of a backend; a wrong one is answered with those there are.
-pub(super) fn backend() -> impl TypedValueParser<Value = Backend> {
-    let words = PossibleValuesParser::new(Backend::ALL.map(Backend::as_str));
-    words.map(|word| Backend::ALL.into_iter().find(|b| b.as_str() == word).unwrap_or(Backend::Vsphere))
 }
 
 /// Runs until SIGTERM or SIGINT; then the login and the Lease are given back.

@@ -2,6 +2,7 @@
 use super::access::Access;
 use super::error::Usage;
 use super::output::say;
+use super::word::one_of;
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
 use crate::k8s::manifests::install::Install;
@@ -16,7 +17,7 @@ pub struct Args {
     #[arg(long, short, default_value = DEFAULT_NAMESPACE)]
     pub namespace: String,
     /// Remove the static provider of this backend, and nothing else
-    #[arg(long, value_name = "BACKEND", value_parser = super::provider::backend(), conflicts_with = "all")]
+    #[arg(long, value_name = "BACKEND", value_parser = one_of(Backend::ALL, Backend::as_str), conflicts_with = "all")]
     pub provider: Option<Backend>,
     /// Remove kinds, classes, every Provider and the namespace too
     #[arg(long)]

@@ -97,6 +97,31 @@ fn wrong_usage_is_one_code_and_the_help_says_which() {
 }
 
 #[test]
+fn a_level_of_the_log_that_is_none() {
+    // a verb that ends by itself has no flag for it
+    for (verb, flag) in [(&["check"][..], false), (&["controller"], true)] {
+        let mut command = banlieue(verb);
+        command.env("BANLIEUE_LOG", "loud");
+        let said = fails(command, 64);
+        assert!(said.contains("loud") && said.contains("BANLIEUE_LOG"), "{said}");
+        assert_eq!(said.contains("--log-level"), flag, "{said}");
+    }
+}
+
+#[test]
+fn a_word_that_is_none_of_those_there_are() {
+    for (args, there) in [
+        (&["bootstrap", "operator", "--dry-run", "--log-format", "xml"][..], "json, text"),
+        (&["bootstrap", "provider", "kvm", "--dry-run"], "vsphere, libvirt, proxmox"),
+        (&["uninstall", "--provider", "kvm"], "vsphere, libvirt, proxmox"),
+    ] {
+        let out = banlieue(args).output().unwrap();
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert!(out.status.code() == Some(64) && said.contains(there), "{said}");
+    }
+}
+
+#[test]
 fn a_kubeconfig_that_is_not_there() {
     let path = "/nonexistent/kubeconfig.yaml";
     let said = fails(banlieue(&["bootstrap", "operator", "--kubeconfig", path]), 1);

@@ -6,6 +6,7 @@ use super::access::Access;
 use super::error::Usage;
 use super::output::say;
 use super::time::span;
+use super::word::one_of;
 use crate::k8s::bootstrap::{Conduct, Event, Outcome, install};
 use crate::k8s::client::Client;
 use crate::k8s::crd::LogFormat;
@@ -46,7 +47,7 @@ pub struct Common {
     #[arg(long, value_name = "NAME")]
     pub image_pull_secret: Option<String>,
     /// The form of the pods' logs
-    #[arg(long, value_parser = log_format, value_name = "json|text")]
+    #[arg(long, value_parser = one_of([LogFormat::Json, LogFormat::Text], LogFormat::as_str), value_name = "FORM")]
     pub log_format: Option<LogFormat>,
     /// Print the YAML and exit: no kubeconfig is read, no cluster contacted
     #[arg(long, conflicts_with = "plan")]
@@ -124,9 +125,4 @@ fn summary(counts: &HashMap<Outcome, usize>, asked: &Common, what: &str) -> Stri
         kept => text.push_str(&format!(", {kept} kept (a ProviderClass that differs; --reset-classes overwrites it)")),
     }
     text
-}
-
-fn log_format(text: &str) -> Result<LogFormat, String> {
-    let all = [LogFormat::Json, LogFormat::Text];
-    all.into_iter().find(|f| f.as_str() == text).ok_or_else(|| "it is json or text".into())
 }

@@ -1,6 +1,7 @@
 //! `banlieue bootstrap provider`.
 use super::{Common, Usage};
 use crate::cli::output::print;
+use crate::cli::word::one_of;
 use crate::k8s::bootstrap::refuse_operator;
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
@@ -10,7 +11,7 @@ use crate::k8s::manifests::install::yaml;
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The kind of the backends it serves
-    #[arg(value_parser = crate::cli::provider::backend())]
+    #[arg(value_parser = one_of(Backend::ALL, Backend::as_str))]
     pub backend: Backend,
     /// What every installation is asked.
     #[command(flatten)]
