@@ -7,22 +7,34 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Api;
 
-/// Fails where operator or controller are installed in another namespace. A binding whose account is gone counts as a
-/// leftover, which the installation repairs.
+/// Another namespace than this one, in which operator or controller are installed. A binding whose account is gone counts
+/// as a leftover, which the installation repairs.
+///
+/// # Errors
+/// Where it cannot be asked.
+pub async fn elsewhere(client: &Client, namespace: &str) -> Result<Option<String>, Failed> {
+    for name in [names::OPERATOR, names::CONTROLLER] {
+        let other = installed(client, name).await?.into_iter().find(|n| n != namespace);
+        if other.is_some() {
+            return Ok(other);
+        }
+    }
+    Ok(None)
+}
+
+/// Fails where banlieue is installed in another namespace.
 ///
 /// # Errors
 /// Then, and where it cannot be asked.
 pub async fn refuse_elsewhere(client: &Client, namespace: &str) -> Result<(), Failed> {
-    for name in [names::OPERATOR, names::CONTROLLER] {
-        if let Some(other) = installed(client, name).await?.into_iter().find(|n| n != namespace) {
-            return Err(Failed {
-                object: format!("ClusterRoleBinding {name}"),
-                why: format!("banlieue is installed in the namespace {other}, and a cluster has one installation"),
-                todo: format!("give --namespace {other}, or remove that installation first"),
-            });
-        }
+    match elsewhere(client, namespace).await? {
+        None => Ok(()),
+        Some(other) => Err(Failed {
+            object: format!("Namespace {namespace}"),
+            why: format!("banlieue is installed in the namespace {other}, and a cluster has one installation"),
+            todo: format!("give --namespace {other}, or remove that installation first"),
+        }),
     }
-    Ok(())
 }
 
 /// Fails where an operator is installed, whose pods serve every Provider.

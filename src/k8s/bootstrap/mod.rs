@@ -9,7 +9,7 @@ use super::client::Client;
 use super::failure::{few_words, remedy};
 use super::manifests::install::{Object, Stage};
 pub use apply::Outcome;
-pub use elsewhere::{refuse_elsewhere, refuse_operator};
+pub use elsewhere::{elsewhere, refuse_elsewhere, refuse_operator};
 pub use foreign::foreign;
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,8 @@
 //! Providers that our finalizer holds.
-use super::{Line, Verdict, line};
+use super::{Line, Verdict, line, list};
 use crate::k8s::crd::Provider;
 use crate::k8s::manifests::names;
 use kube::ResourceExt;
-
-/// As many are named; of more than that, how many.
-const NAMED: usize = 20;
 
 /// Whom our finalizer keeps from going. Where no operator is there to take it off, that is every Provider which carries it.
 pub(super) fn held(providers: &[Provider], operator: bool) -> Line {
@@ -16,40 +13,37 @@ pub(super) fn held(providers: &[Provider], operator: bool) -> Line {
         return if going.is_empty() {
             line(CHECK, Verdict::Ok, "no Provider waits for its end")
         } else {
-            let says = format!("being deleted, until their workload is gone: {}", list(&going));
+            let says = format!("being deleted, until their workload is gone: {}", told(&going));
             line(CHECK, Verdict::Warn, says)
         };
     }
-    let hang = (!going.is_empty()).then(|| format!("these hang in their deletion: {}", list(&going)));
-    let would = (!staying.is_empty()).then(|| format!("these would, once they are deleted: {}", list(&staying)));
-    let told: Vec<_> = [hang, would].into_iter().flatten().collect();
-    if told.is_empty() {
+    let hang = (!going.is_empty()).then(|| format!("these hang in their deletion: {}", told(&going)));
+    let would = (!staying.is_empty()).then(|| format!("these would, once they are deleted: {}", told(&staying)));
+    let all: Vec<_> = [hang, would].into_iter().flatten().collect();
+    if all.is_empty() {
         return line(CHECK, Verdict::Ok, "no Provider carries ours");
     }
     let says = format!(
         "no operator is there to take ours off; {}; run `banlieue bootstrap operator`, which brings it back, or `banlieue uninstall`, which takes them off",
-        told.join("; ")
+        all.join("; ")
     );
     line(CHECK, Verdict::Fail, says)
 }
 
 /// Names, each with what its status says of a deletion that goes on.
-fn list(providers: &[&Provider]) -> String {
+fn told(providers: &[&Provider]) -> String {
     let name = |p: &&Provider| {
         let name = format!("{}/{}", p.namespace().unwrap_or_default(), p.name_any());
         let workload = p.status.as_ref().and_then(|s| s.workload.as_ref());
         let waits = p.metadata.deletion_timestamp.as_ref().and(workload).and_then(|w| w.message.as_deref());
         waits.map_or(name.clone(), |message| format!("{name} ({message})"))
     };
-    let mut names: Vec<_> = providers.iter().take(NAMED).map(name).collect();
-    if providers.len() > NAMED {
-        names.push(format!("and {} more", providers.len() - NAMED));
-    }
-    names.join(", ")
+    list(providers.iter().map(name).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::NAMED;
     use super::*;
     use serde_json::json;
 

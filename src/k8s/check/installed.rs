@@ -1,11 +1,12 @@
 //! An installation that is there.
 use super::held::held;
-use super::{Line, Verdict, line, unknown};
+use super::{Line, Verdict, line, list, unknown};
 use crate::fsm::Phase;
-use crate::k8s::bootstrap::refuse_elsewhere;
+use crate::k8s::bootstrap::elsewhere;
 use crate::k8s::client::Client;
 use crate::k8s::crd::Provider;
 use crate::k8s::fence;
+use crate::k8s::kinds;
 use crate::k8s::manifests::install::{Install, Object, Stage};
 use crate::k8s::manifests::names;
 use crate::k8s::stamp;
@@ -13,26 +14,32 @@ use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::{Api, ListParams};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How an installation is: its parts, their versions, the fence, the Deployments, leaked grants, the Providers and what holds them. `taken_over`
-/// is the same API server, asked as the operator.
+/// is the same API server, asked as the operator. Where it is in another namespace, that alone is said.
 pub async fn installed(client: &Client, taken_over: &Client, install: &Install, objects: &[Object]) -> Vec<Line> {
-    let mut lines = parts(client, objects).await;
-    lines.push(types(client).await);
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), install.namespace());
     let operator = deployments.get_opt(names::OPERATOR).await;
     // where it cannot be asked, nothing is said of its absence
     let mut there = !matches!(operator, Ok(None));
+    let mut lines = Vec::new();
+    if !there {
+        match elsewhere(client, install.namespace()).await {
+            Ok(None) => {}
+            Ok(Some(other)) => return vec![nothing_here(install.namespace(), &other)],
+            Err(failed) => {
+                lines.push(line("other installation", Verdict::Fail, failed.to_string()));
+                there = true;
+            }
+        }
+    }
+    lines.extend(parts(client, objects).await);
+    lines.push(types(client).await);
     lines.push(deployment(install.namespace(), names::OPERATOR, operator));
     let controller = deployments.get_opt(names::CONTROLLER).await;
     lines.push(deployment(install.namespace(), names::CONTROLLER, controller));
-    if !there && let Err(failed) = refuse_elsewhere(client, install.namespace()).await {
-        lines.push(line("other installation", Verdict::Fail, failed.to_string()));
-        // that one serves every namespace
-        there = true;
-    }
     let api: Api<Provider> = Api::all(client.clone());
     let providers = match api.list(&ListParams::default()).await {
         Ok(list) => list.items,
@@ -45,14 +52,16 @@ pub async fn installed(client: &Client, taken_over: &Client, install: &Install, 
     lines
 }
 
+fn nothing_here(namespace: &str, other: &str) -> Line {
+    let says = format!("there is none in the namespace {namespace}, and one in {other}: give --namespace {other}");
+    line("installation", Verdict::Fail, says)
+}
+
 /// Whether every object is there, and of which version.
 async fn parts(client: &Client, objects: &[Object]) -> Vec<Line> {
     let (mut missing, mut versions) = (Vec::new(), BTreeSet::new());
     for object in objects.iter().filter(|o| o.stage != Stage::Classes) {
-        let api: Api<DynamicObject> = match &object.namespace {
-            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &object.resource),
-            None => Api::all_with(client.clone(), &object.resource),
-        };
+        let api = kinds::within(client, &object.resource, object.namespace.as_deref());
         match api.get_metadata_opt(&object.name).await {
             Err(error) => return vec![unknown("parts", &error)],
             Ok(None) => missing.push(object.to_string()),
@@ -62,7 +71,7 @@ async fn parts(client: &Client, objects: &[Object]) -> Vec<Line> {
     let whole = if missing.is_empty() {
         line("parts", Verdict::Ok, "all are there")
     } else {
-        let says = format!("missing: {}; run `banlieue bootstrap operator`", missing.join(", "));
+        let says = format!("missing: {}; run `banlieue bootstrap operator`", list(missing));
         line("parts", Verdict::Fail, says)
     };
     let versions: Vec<_> = versions.into_iter().collect();
@@ -137,7 +146,7 @@ async fn grants(client: &Client, providers: &[Provider]) -> Vec<Line> {
     let mut lines = vec![if leaked.is_empty() {
         line(CHECK, Verdict::Ok, "none is left of a Provider that is gone")
     } else {
-        let says = format!("left of Providers that are gone: {}; a running operator removes them", leaked.join(", "));
+        let says = format!("left of Providers that are gone: {}; a running operator removes them", list(leaked));
         line(CHECK, Verdict::Fail, says)
     }];
     let operator = all.iter().any(|b| b.name_any() == names::OPERATOR);

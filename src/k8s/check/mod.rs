@@ -47,6 +47,17 @@ fn line(check: &'static str, verdict: Verdict, message: impl Into<String>) -> Li
     Line { check, verdict, message: message.into() }
 }
 
+/// As many names are told; of more, how many.
+const NAMED: usize = 20;
+
+/// Names in one line.
+fn list(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    names.extend((more > 0).then(|| format!("and {more} more")));
+    names.join(", ")
+}
+
 /// A check that could not be made.
 fn unknown(check: &'static str, error: &kube::Error) -> Line {
     line(check, Verdict::Fail, format!("it cannot be asked: {}", words(error)))
