@@ -1,6 +1,7 @@
 //! The Provider that a pod serves, and what keeps it from serving.
 use super::Options;
 use crate::effects::Refusal;
+use crate::fsm::Reason;
 use crate::k8s::crd::{Provider, ProviderClass};
 use crate::k8s::refusal::bounded;
 use futures::{Stream, StreamExt, future};
@@ -44,16 +45,15 @@ fn judge(options: &Options, provider: Provider, class: Option<&ProviderClass>) -
     Home::Serve(provider.into())
 }
 
-/// Wakes whenever the Provider has changed in what a pod acts on; its status is no such thing. The server narrows the
-/// watch to this one object.
+/// Wakes whenever the Provider has changed in what a pod acts on. The server narrows the watch to this one object.
 pub(super) fn changes(client: &Client, options: &Options) -> impl Stream<Item = ()> + use<> {
     let api: Api<Provider> = Api::namespaced(client.clone(), &options.namespace);
     let mut before = None;
     watcher::watch_object(api, &options.provider).default_backoff().filter_map(move |event| {
         let changed = match event {
             Ok(provider) => {
-                let key = provider.map(|p| (p.metadata.uid, p.metadata.generation));
-                before.replace(key.clone()) != Some(key)
+                let acted_on = provider.as_ref().map(acted_on);
+                before.replace(acted_on.clone()) != Some(acted_on)
             }
             Err(error) => {
                 tracing::warn!(error = crate::k8s::chain(&error), "the watch of the Provider failed; it starts again");
@@ -62,6 +62,14 @@ pub(super) fn changes(client: &Client, options: &Options) -> impl Stream<Item = 
         };
         future::ready(changed.then_some(()))
     })
+}
+
+/// What of a Provider a pod acts on: the spec. Its status is no such thing, but for one word of the operator: a pod watches no
+/// classes, and sees by it at once that its own has been suspended, or is no longer.
+fn acted_on(provider: &Provider) -> (Option<String>, Option<i64>, bool) {
+    let workload = provider.status.as_ref().and_then(|s| s.workload.as_ref());
+    let class_paused = workload.is_some_and(|w| w.reason == Some(Reason::ClassPaused));
+    (provider.metadata.uid.clone(), provider.metadata.generation, class_paused)
 }
 
 #[cfg(test)]
@@ -107,5 +115,27 @@ mod tests {
         let class: Option<ProviderClass> = class.map(|c| serde_json::from_value(c).unwrap());
         let home = judge(&options, serde_json::from_value(provider).unwrap(), class.as_ref());
         assert!(format!("{home:?}").starts_with(expected), "{home:?}");
+    }
+
+    #[rstest]
+    #[case::spec(json!({"metadata": {"generation": 2}}), true)]
+    #[case::another_of_its_name(json!({"metadata": {"uid": "v"}}), true)]
+    #[case::class_paused(json!({"status": {"workload": {"phase": "Paused", "reason": "ClassPaused"}}}), true)]
+    #[case::paused_itself(json!({"status": {"workload": {"phase": "Paused", "reason": "ProviderPaused"}}}), false)]
+    #[case::operator(json!({"status": {"workload": {"phase": "Ready", "reason": "WorkloadAvailable"}}}), false)]
+    #[case::own_report(json!({"status": {"observedGeneration": 1}}), false)]
+    #[case::label(json!({"metadata": {"labels": {"a": "b"}}}), false)]
+    fn wakes_for_what_it_acts_on(#[case] change: serde_json::Value, #[case] wakes: bool) {
+        let mut provider = json!({
+            "apiVersion": "banlieue.io/v1alpha1", "kind": "Provider",
+            "metadata": {"name": "lab", "uid": "u", "generation": 1},
+            "spec": {"providerClassRef": {"name": "c"},
+                "connection": {"endpoint": "https://vcenter", "credentialsRef": {"name": "s"}}},
+            "status": {"workload": {"phase": "Provisioning", "reason": "Creating"}},
+        });
+        let acted_on_in = |provider: &serde_json::Value| acted_on(&serde_json::from_value(provider.clone()).unwrap());
+        let before = acted_on_in(&provider);
+        json_patch::merge(&mut provider, &change);
+        assert_eq!(acted_on_in(&provider) != before, wakes);
     }
 }
