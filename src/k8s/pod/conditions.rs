@@ -4,8 +4,8 @@ use crate::k8s::crd::{Aspect, Condition, ConditionStatus, Finding, FindingReason
 use chrono::{DateTime, Utc};
 
 /// The part of the status that is ours, as it should be; every condition with every field, for one that is not sent
-/// vanishes and a field that is not sent shows its default.
-pub(super) fn wanted(provider: &Provider, seen: &Seen, now: DateTime<Utc>) -> ProviderStatus {
+/// vanishes and a field that is not sent shows its default. `before` is an earlier generation of the same backend.
+pub(super) fn wanted(provider: &Provider, seen: &Seen, before: Option<i64>, now: DateTime<Utc>) -> ProviderStatus {
     let empty = ProviderStatus::default();
     let stored = provider.status.as_ref().unwrap_or(&empty);
     let generation = provider.metadata.generation;
@@ -34,8 +34,8 @@ pub(super) fn wanted(provider: &Provider, seen: &Seen, now: DateTime<Utc>) -> Pr
             }
         }
     };
-    // What was known of this very spec is kept while the backend is away; of another one it may be another backend's.
-    let known = (stored.observed_generation == generation).then_some(stored);
+    // What was known of this backend is kept while it is away; what is of another generation may be another backend's.
+    let known = [generation, before].contains(&stored.observed_generation).then_some(stored);
     ProviderStatus {
         workload: None,
         conditions: Aspect::ALL.into_iter().map(condition).collect(),
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_was_not_looked_at_is_unknown_and_ready_says_why() {
-        let status = wanted(&provider(1, None), &refused(), Utc::now());
+        let status = wanted(&provider(1, None), &refused(), None, Utc::now());
         let expected = [
             ("CredentialsValid", True, "CredentialsFound"),
             ("TLSVerified", True, "CertificateVerified"),
@@ -115,27 +115,33 @@ mod tests {
     #[test]
     fn nothing_is_written_when_nothing_changed_whatever_the_order() {
         let now = Utc::now();
-        let mut stored = wanted(&provider(1, None), &good(), now);
+        let mut stored = wanted(&provider(1, None), &good(), None, now);
         stored.conditions.reverse();
         stored.failure_domains.reverse();
         let later = now + TimeDelta::hours(1);
-        let again = wanted(&provider(1, Some(stored.clone())), &good(), later);
+        let again = wanted(&provider(1, Some(stored.clone())), &good(), None, later);
         assert!(is_stored(&again, Some(&stored)));
-        let newer = wanted(&provider(2, Some(stored.clone())), &good(), later);
+        let newer = wanted(&provider(2, Some(stored.clone())), &good(), None, later);
         assert!(!is_stored(&newer, Some(&stored)), "another generation is another statement");
     }
 
     #[test]
     fn times_move_with_the_status_alone_and_what_was_known_is_kept() {
         let (now, later) = (Utc::now(), Utc::now() + TimeDelta::hours(1));
-        let stored = wanted(&provider(1, None), &good(), now);
-        let next = wanted(&provider(1, Some(stored.clone())), &refused(), later);
+        let stored = wanted(&provider(1, None), &good(), None, now);
+        let next = wanted(&provider(1, Some(stored.clone())), &refused(), None, later);
         for (before, after) in stored.conditions.iter().zip(&next.conditions) {
             let moved = before.last_transition_time != after.last_transition_time;
             assert_eq!(moved, before.status != after.status, "{}", after.type_);
         }
         assert_eq!((&next.backend, &next.failure_domains), (&stored.backend, &stored.failure_domains));
-        let moved = wanted(&provider(2, Some(stored)), &refused(), later);
+        let moved = wanted(&provider(3, Some(stored.clone())), &refused(), None, later);
         assert_eq!((moved.backend, moved.failure_domains.len()), (None, 0), "it may be another backend's");
+        let paused = wanted(&provider(3, Some(stored.clone())), &refused(), Some(1), later);
+        assert_eq!(
+            (paused.backend, paused.failure_domains),
+            (stored.backend, stored.failure_domains),
+            "it is the same"
+        );
     }
 }

@@ -6,6 +6,7 @@ pub mod herd;
 mod home;
 mod meter;
 mod pace;
+mod reported;
 mod runner;
 mod sources;
 mod status;

@@ -2,6 +2,7 @@
 use super::home::{self, Home};
 use super::meter::Meter;
 use super::pace::Pace;
+use super::reported::Reported;
 use super::{Options, Probe, Seen, Target, sources, status};
 use crate::effects::Refusal;
 use crate::k8s::complaint::Complaint;
@@ -37,6 +38,7 @@ pub struct Pod<P> {
     pace: Pace<Tried>,
     /// What the last look at the backend has found.
     last: Seen,
+    reported: Reported,
     candidacy: Option<Candidacy>,
     /// Of the API server.
     trouble: Complaint,
@@ -66,6 +68,7 @@ impl<P: Probe> Pod<P> {
             meter,
             pace: Pace::new(),
             last: Seen::default(),
+            reported: Reported::default(),
             candidacy: None,
             trouble: Complaint::default(),
             failure: Complaint::default(),
@@ -136,6 +139,7 @@ impl<P: Probe> Pod<P> {
     async fn look_at(&mut self, provider: &Provider) -> Result<(), Refusal> {
         let what = sources::read(&self.client, &self.options.namespace, provider).await?;
         let leads = self.leads();
+        self.reported.follow(provider);
         if self.pace.may_try(Instant::now(), &what) {
             self.last = match &what {
                 Ok(target) => self.probe.probe(target, leads).await,
@@ -151,7 +155,9 @@ impl<P: Probe> Pod<P> {
         // Only the holder reports, and only of a look that it made as the holder: that one saw the inventory too. Who becomes
         // the holder while the pace forbids a login reports the refusal that it remembers.
         if leads && self.leads() {
-            status::write(&self.client, &self.options, provider, &self.last).await?;
+            let before = self.reported.of_this_backend(provider);
+            status::write(&self.client, &self.options, provider, &self.last, before).await?;
+            self.reported = Reported::of(provider);
         }
         Ok(())
     }

@@ -13,7 +13,8 @@ use kube::{Api, Client, Resource};
 /// How often a write is tried that the operator's own was faster than.
 const TRIES: usize = 5;
 
-/// Writes what was seen of a Provider, as it was read before the look; says whether there was anything to write.
+/// Writes what was seen of a Provider, as it was read before the look; says whether there was anything to write. `before` is an
+/// earlier generation of the same backend.
 ///
 /// The write carries the resourceVersion, because neither name nor uid guard a status: a Provider of another uid is
 /// never written to.
@@ -22,13 +23,14 @@ pub(super) async fn write(
     options: &Options,
     provider: &Provider,
     seen: &Seen,
+    before: Option<i64>,
 ) -> Result<bool, Refusal> {
     let api: Api<Provider> = Api::namespaced(client.clone(), &options.namespace);
     let mut latest = provider.clone();
     for attempt in 1.. {
         // The generation that was acted on is the one of the look; a newer one is looked at next.
         latest.metadata.generation = provider.metadata.generation;
-        let status = wanted(&latest, seen, Utc::now());
+        let status = wanted(&latest, seen, before, Utc::now());
         if is_stored(&status, latest.status.as_ref()) {
             return Ok(false);
         }
