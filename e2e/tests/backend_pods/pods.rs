@@ -9,11 +9,11 @@ use crate::watch;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::Phase;
 use banlieue::k8s::crd::ConditionStatus::{False, True};
-use banlieue::k8s::crd::{Provider, ProviderClass};
+use banlieue::k8s::crd::Provider;
 use banlieue_e2e::vcsim::Model;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, Patch, PatchParams};
-use kube::{Api, ResourceExt};
+use kube::ResourceExt;
+use kube::api::DeleteParams;
 use rustix::process::Signal;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -25,26 +25,13 @@ const ODD: &str = "日本 \u{7f}\u{85}\u{9f}\u{2028}\u{feff}\u{ffff}.";
 /// So long may a dead pod look healthy in the column Phase.
 const DEAD: Duration = Duration::from_secs(10);
 
-/// The one pod that is not on its way out.
-async fn pod(site: &Site, provider: &Provider) -> Result<Pod> {
-    let stays = |pod: &Pod| pod.metadata.deletion_timestamp.is_none();
-    let pods: Vec<Pod> = site.pods(provider).await?.into_iter().filter(stays).collect();
-    let [pod] = &pods[..] else { anyhow::bail!("{} pods", pods.len()) };
-    Ok(pod.clone())
-}
-
 /// The leader dies without a word: the Provider stays Ready, the other pod reports as soon as the Lease is free.
 pub(crate) async fn of_two_the_other_goes_on_when_the_leader_is_killed(stage: &Stage) -> Result<()> {
-    let site = Site::new(stage, "pair").await?;
+    let site = Site::with_class(stage, "pair", |c| c.spec.replicas = Some(2)).await?;
     let sim = Sim::start(stage, "pair", Model { clusters: 2, ..Default::default() })?;
-    site.class("pair", |c| c.spec.replicas = Some(2)).await?;
-    site.secret("vc", &sim.password).await?;
-    let mut draft = site.at(&sim, "vc");
-    draft.spec.provider_class_ref.name = "pair".into();
-    site.create(&draft).await?;
+    site.join(&sim, "vc").await?;
     let both = |p: &Provider| workload(p).is_some_and(|w| w.phase == Phase::Ready && w.ready_replicas == Some(2));
     let provider = watch::see(&site.api(), "vc", "both are ready", SOON, both).await?;
-    site.good("vc").await?;
     sim.sessions(2).await?;
 
     let story = async {
@@ -64,28 +51,18 @@ pub(crate) async fn of_two_the_other_goes_on_when_the_leader_is_killed(stage: &S
     };
     let lost = |p: &Provider| not_ready(p) || not_good(p);
     site.while_never("vc", "the end of one of two pods shows", lost, story).await?;
-    site.end().await?;
-    Api::<ProviderClass>::all(stage.client.clone()).delete("pair", &DeleteParams::default()).await?;
-    Ok(())
+    site.end().await
 }
 
 /// A rolling update of the one pod completes: the new one is ready beside the old one, which gives back its session and its Lease. What the class adds is there to the letter.
 pub(crate) async fn a_rolling_update_of_one_pod_completes(stage: &Stage) -> Result<()> {
-    let site = Site::new(stage, "rolling").await?;
+    let site = Site::with_class(stage, "rolling", |c| c.spec.replicas = Some(1)).await?;
     let sim = Sim::start(stage, "rolling", Model::default())?;
-    let class = site.class("rolling", |c| c.spec.replicas = Some(1)).await?;
-    site.secret("vc", &sim.password).await?;
-    let mut draft = site.at(&sim, "vc");
-    draft.spec.provider_class_ref.name = "rolling".into();
-    site.create(&draft).await?;
-    site.good("vc").await?;
-    let provider = site.ready("vc").await?;
+    let provider = site.join(&sim, "vc").await?;
     let old = lease::held(&site, "vc").await?;
 
     let story = async {
-        let patch = Patch::Merge(json!({"spec": {"podAnnotations": {"example.com/rolled": ODD}}}));
-        let classes: Api<ProviderClass> = Api::all(stage.client.clone());
-        let edited = classes.patch(&class.name_any(), &PatchParams::default(), &patch).await?;
+        let edited = site.edit_class(json!({"podAnnotations": {"example.com/rolled": ODD}})).await?;
         let done = |p: &Provider| {
             let follows = |w: &banlieue::fsm::WorkloadStatus| {
                 let generation = w.provider_class.as_ref().and_then(|c| c.generation);
@@ -98,7 +75,7 @@ pub(crate) async fn a_rolling_update_of_one_pod_completes(stage: &Stage) -> Resu
         println!("figure: a rolling update of one pod takes {:.1} s", began.elapsed().as_secs_f64());
         let counts = sim.sessions(1).await?;
         ensure!(counts.logins == 2 && counts.refused == 0, "{counts:?}");
-        let rolled = pod(&site, &provider).await?.annotations().get("example.com/rolled").cloned();
+        let rolled = site.pod(&provider).await?.annotations().get("example.com/rolled").cloned();
         ensure!(rolled.as_deref() == Some(ODD), "the annotation is {rolled:?}");
         lease::taken(&site, "vc", &old, Duration::from_secs(30)).await?;
         // whoever holds it reports
@@ -107,9 +84,7 @@ pub(crate) async fn a_rolling_update_of_one_pod_completes(stage: &Stage) -> Resu
         Ok(())
     };
     site.while_never("vc", "a rollout was taken for trouble of the backend", not_good, story).await?;
-    site.end().await?;
-    Api::<ProviderClass>::all(stage.client.clone()).delete("rolling", &DeleteParams::default()).await?;
-    Ok(())
+    site.end().await
 }
 
 /// A pod that is killed, and one that is frozen: within ten seconds the operator no longer says Ready, whatever the pod last said.
@@ -118,7 +93,7 @@ pub(crate) async fn a_dead_pod_does_not_look_healthy(stage: &Stage) -> Result<()
     let sim = Sim::start(stage, "dead", Model::default())?;
     let provider = site.join(&sim, "vc").await?;
     for (signal, how) in [(Signal::STOP, "frozen"), (Signal::KILL, "killed")] {
-        let process = Process::of(&pod(&site, &provider).await?)?;
+        let process = Process::of(&site.pod(&provider).await?)?;
         let began = Instant::now();
         process.signal(signal)?;
         let seen = watch::see(&site.api(), "vc", "it is not Ready", DEAD, not_ready).await?;

@@ -1,13 +1,14 @@
 //! [`Site`]: a namespace with backends in it, each Provider's pod woken when a test wants a look.
-use crate::place::{Place, condition, workload};
+use crate::place::{CLASS, Place, condition, restarts, workload};
 use crate::sim::{AT_ONCE, Counts, Sim};
 use crate::stage::Stage;
 use crate::watch;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use banlieue::fsm::Phase;
-use banlieue::k8s::crd::{ConditionStatus, Provider};
-use kube::ResourceExt;
+use banlieue::k8s::crd::{ConditionStatus, Provider, ProviderClass};
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use std::ops::Deref;
 use std::time::{Duration, Instant};
@@ -16,25 +17,49 @@ use std::time::{Duration, Instant};
 pub(crate) const LOOK: Duration = Duration::from_secs(40);
 
 /// A place of a test's own; it dereferences to it.
-pub(crate) struct Site(Place);
+pub(crate) struct Site {
+    place: Place,
+    classes: Api<ProviderClass>,
+    /// The class of its Providers.
+    class: String,
+}
 
 impl Deref for Site {
     type Target = Place;
     fn deref(&self) -> &Place {
-        &self.0
+        &self.place
     }
 }
 
 impl Site {
     /// A new namespace.
     pub(crate) async fn new(stage: &Stage, namespace: &str) -> Result<Self> {
-        Ok(Site(Place::new(stage, namespace).await?))
+        let classes = Api::all(stage.client.clone());
+        Ok(Site { place: Place::new(stage, namespace).await?, classes, class: CLASS.into() })
+    }
+
+    /// A new namespace, and a class that is called like it: the installer's one, changed.
+    pub(crate) async fn with_class(
+        stage: &Stage,
+        namespace: &str,
+        change: impl FnOnce(&mut ProviderClass),
+    ) -> Result<Self> {
+        let site = Self::new(stage, namespace).await?;
+        site.class(namespace, change).await?;
+        Ok(Site { class: namespace.into(), ..site })
+    }
+
+    /// Changes the class, which is its own.
+    pub(crate) async fn edit_class(&self, spec: Value) -> Result<ProviderClass> {
+        let patch = Patch::Merge(json!({ "spec": spec }));
+        Ok(self.classes.patch(&self.class, &PatchParams::default(), &patch).await?)
     }
 
     /// What a Provider at a simulator looks like.
     pub(crate) fn at(&self, sim: &Sim, name: &str) -> Provider {
         let mut draft = self.draft(name);
         draft.spec.connection.endpoint = sim.endpoint.clone();
+        draft.spec.provider_class_ref.name.clone_from(&self.class);
         draft
     }
 
@@ -112,7 +137,25 @@ impl Site {
         }
     }
 
-    /// Removes every Provider, and the place.
+    /// The one pod of a Provider that is not on its way out.
+    pub(crate) async fn pod(&self, provider: &Provider) -> Result<Pod> {
+        let stays = |pod: &Pod| pod.metadata.deletion_timestamp.is_none();
+        let pods: Vec<Pod> = self.pods(provider).await?.into_iter().filter(stays).collect();
+        let [pod] = &pods[..] else { bail!("{} pods", pods.len()) };
+        Ok(pod.clone())
+    }
+
+    /// That what was done to a Provider has cost no pod: none was replaced by another kind of it, and none restarted.
+    pub(crate) async fn undisturbed(&self, name: &str) -> Result<()> {
+        let workload = self.workload(name);
+        let deployment = workload.deployments.get(&workload.pods).await?;
+        let revision = deployment.annotations().get("deployment.kubernetes.io/revision").map(String::as_str);
+        let restarts = restarts(&self.pods(&self.api().get(name).await?).await?);
+        ensure!(revision == Some("1") && restarts == 0, "{name}: revision {revision:?}, {restarts} restarts");
+        Ok(())
+    }
+
+    /// Removes every Provider, the class if it is its own, and the place.
     pub(crate) async fn end(self) -> Result<()> {
         let api = self.api::<Provider>();
         let all = api.list(&Default::default()).await?;
@@ -122,7 +165,10 @@ impl Site {
         for provider in &all {
             watch::gone(&api, &provider.name_any(), LOOK).await?;
         }
-        self.0.clear().await
+        if self.class != CLASS {
+            self.classes.delete(&self.class, &DeleteParams::default()).await?;
+        }
+        self.place.clear().await
     }
 }
 

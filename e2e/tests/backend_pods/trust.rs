@@ -2,6 +2,7 @@
 use crate::place::condition;
 use crate::site::{LOOK, Site};
 use crate::stage::Stage;
+use crate::watch;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::crd::ConditionStatus::{False, True};
 use banlieue::k8s::crd::{CaBundle, KeyRef, Provider};
@@ -70,12 +71,17 @@ pub(crate) async fn a_ca_of_each_source_and_its_edit(stage: &Stage) -> Result<()
         let began = Instant::now();
         publish(&site, pem).await?;
         let used = try_join_all(SOURCES.map(async |name| {
-            site.says(name, type_, outcome, LOOK).await?;
+            let provider = site.says(name, type_, outcome, LOOK).await?;
+            let known = provider.status.as_ref().map_or(0, |s| s.failure_domains.len());
+            ensure!(known > 0, "what was known is gone: {}", watch::show(&Some(&provider)));
             anyhow::Ok(began.elapsed())
         }))
         .await?;
         let seconds = used.iter().map(Duration::as_secs_f64).map(|s| format!("{s:.1}")).collect::<Vec<_>>().join(", ");
         println!("figure: an edited caBundle is used after (inline, ConfigMap, Secret): {seconds} s");
+    }
+    for name in SOURCES {
+        site.undisturbed(name).await?;
     }
     site.good("none").await?;
     site.says("none", "TLSVerified", (False, "VerificationSkipped"), LOOK).await?;
