@@ -17,7 +17,7 @@ pub struct Stage {
     /// The administrator's client: it may do everything, so it proves nothing about rights.
     pub client: Client,
     /// The released program.
-    program: PathBuf,
+    pub(crate) program: PathBuf,
 }
 
 impl lab::Stage for Stage {

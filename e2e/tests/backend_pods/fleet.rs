@@ -2,49 +2,52 @@
 use crate::audit::Log;
 use crate::place::workload;
 use crate::sim::Sim;
-use crate::site::Site;
+use crate::site::{Site, not_good};
 use crate::stage::Stage;
 use crate::watch;
 use anyhow::{Result, ensure};
 use banlieue::fsm::Phase;
-use banlieue::k8s::crd::{Provider, ProviderClass};
+use banlieue::k8s::crd::Provider;
 use banlieue::k8s::manifests::names;
+use banlieue_e2e::image;
+use banlieue_e2e::progress::Progress;
 use banlieue_e2e::vcsim::Model;
 use futures::future::try_join_all;
-use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// How many Providers there are.
 const FLEET: u64 = 20;
+/// The tag of another image of the product.
+const NEXT: &str = "next";
 /// How long all of them may take, beside other tests.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Twenty sessions; during a rollout one more for each; none is left when they are gone.
+/// Twenty sessions. The tag of their class is edited to another image that the node has: all pods roll to it, each with one session
+/// more meanwhile, and no backend is said to be in trouble. None is left when they are gone.
 pub(crate) async fn twenty_providers_are_twenty_sessions(stage: &Stage) -> Result<()> {
-    let site = Site::new(stage, "fleet").await?;
+    let site = Site::with_class(stage, "fleet", |_| {}).await?;
     let sim = Sim::start(stage, "fleet", Model::default())?;
-    let class = site.class("fleet", |_| {}).await?;
+    let first = stage.cluster.load_image(&stage.program, &[NEXT.into()], Progress::loud())?;
     let names: Vec<String> = (0..FLEET).map(|n| format!("vc-{n}")).collect();
     let began = Instant::now();
     for name in &names {
         site.secret(name, &sim.password).await?;
-        let mut draft = site.at(&sim, name);
-        draft.spec.provider_class_ref.name = "fleet".into();
-        site.create(&draft).await?;
+        site.create(&site.at(&sim, name)).await?;
     }
-    follow(&site, &names, class.metadata.generation).await?;
+    follow(&site, &names, &first).await?;
     println!("figure: {FLEET} Providers are Ready after {:.0} s", began.elapsed().as_secs_f64());
     let counts = sim.sessions(FLEET).await?;
     ensure!(counts.logins == FLEET && counts.refused == 0, "{counts:?}");
+    let before = running(&site).await?;
 
-    let classes: Api<ProviderClass> = Api::all(stage.client.clone());
-    let patch = Patch::Merge(json!({"spec": {"podAnnotations": {"example.com/rolled": "yes"}}}));
-    let edited = classes.patch("fleet", &PatchParams::default(), &patch).await?;
     let began = Instant::now();
-    let most = most_sessions(&sim, follow(&site, &names, edited.metadata.generation)).await?;
+    site.edit_class(json!({"image": {"tag": NEXT}})).await?;
+    let next = format!("{}:{NEXT}", image::REPOSITORY);
+    let story = most_sessions(&sim, follow(&site, &names, &next));
+    let most = site.while_never(&names[0], "a rollout was taken for trouble of the backend", not_good, story).await?;
     println!(
         "figure: a rollout of {FLEET} Providers takes {:.0} s, with at most {most} sessions",
         began.elapsed().as_secs_f64()
@@ -52,10 +55,19 @@ pub(crate) async fn twenty_providers_are_twenty_sessions(stage: &Stage) -> Resul
     ensure!(most > FLEET && most <= 2 * FLEET, "{most} sessions during the rollout");
     let counts = sim.sessions(FLEET).await?;
     ensure!(counts.logins == 2 * FLEET && counts.refused == 0, "{counts:?}");
+    let after = running(&site).await?;
+    ensure!(before.len() == 1 && after.len() == 1 && before != after, "{before:?} runs, then {after:?}");
     site.end().await?;
     sim.sessions(0).await?;
-    classes.delete("fleet", &DeleteParams::default()).await?;
     Ok(())
+}
+
+/// The images of the pods that stay, as the node tells them apart: by their digests.
+async fn running(site: &Site) -> Result<BTreeSet<String>> {
+    let pods = site.api::<Pod>().list(&Default::default()).await?;
+    let stay = pods.iter().filter(|p| p.metadata.deletion_timestamp.is_none());
+    let containers = stay.filter_map(|p| p.status.as_ref()?.container_statuses.as_ref()).flatten();
+    Ok(containers.map(|c| c.image_id.clone()).collect())
 }
 
 /// The most sessions that are seen until `done`.
@@ -70,18 +82,13 @@ async fn most_sessions(sim: &Sim, done: impl Future<Output = Result<()>>) -> Res
     }
 }
 
-/// Waits until all are Ready and follow this generation of their class.
-async fn follow(site: &Site, names: &[String], generation: Option<i64>) -> Result<()> {
-    try_join_all(names.iter().map(async |name| {
-        let follows = |p: &Provider| {
-            workload(p).is_some_and(|w| {
-                let class = w.provider_class.as_ref();
-                w.phase == Phase::Ready && class.is_some_and(|c| c.generation == generation)
-            })
-        };
-        watch::see(&site.api(), name, "it is Ready and follows its class", PATIENCE, follows).await
-    }))
-    .await?;
+/// Waits until all are Ready, of this image.
+async fn follow(site: &Site, names: &[String], image: &str) -> Result<()> {
+    let what = format!("it is Ready, of {image}");
+    let follows =
+        |p: &Provider| workload(p).is_some_and(|w| w.phase == Phase::Ready && w.image.as_deref() == Some(image));
+    let api = site.api();
+    try_join_all(names.iter().map(|name| watch::see(&api, name, &what, PATIENCE, follows))).await?;
     Ok(())
 }
 
