@@ -4,6 +4,7 @@ use crate::watch;
 use anyhow::{Context, Result};
 use banlieue::k8s::manifests::names;
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::jiff::Timestamp;
 use std::time::Duration;
 
 /// The holder of a Lease; nothing where nobody holds it.
@@ -22,4 +23,13 @@ pub(crate) async fn taken(site: &Site, provider: &str, but: &str, limit: Duratio
 /// Waits until somebody holds it.
 pub(crate) async fn held(site: &Site, provider: &str) -> Result<String> {
     taken(site, provider, "", Duration::from_secs(15)).await
+}
+
+/// Waits until this holder has renewed it after some moment.
+pub(crate) async fn renewed(site: &Site, provider: &str, by: &str, after: Timestamp, limit: Duration) -> Result<()> {
+    let name = names::lease(&site.namespace, provider);
+    let at = |l: &Lease| l.spec.as_ref().and_then(|s| s.renew_time.as_ref()).map(|at| at.0);
+    let good = |l: &Lease| holder(l) == Some(by) && at(l) > Some(after);
+    watch::see(&site.api(), &name, &format!("renewed by {by} after {after}"), limit, good).await?;
+    Ok(())
 }

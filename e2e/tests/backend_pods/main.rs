@@ -8,6 +8,7 @@ mod fleet;
 mod input;
 mod lease;
 mod neighbours;
+mod pause;
 mod pods;
 mod process;
 mod readers;
@@ -34,6 +35,7 @@ fn trials(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
     let mut all = tests!(lab, Beside:
         pods::of_two_the_other_goes_on_when_the_leader_is_killed,
         trust::a_ca_of_each_source_and_its_edit,
+        pause::a_paused_pod_leaves_its_backend_alone,
         readers::kstatus_and_argo_through_a_life,
         fleet::twenty_providers_are_twenty_sessions,
         input::what_is_missing_or_broken_is_named_and_its_correction_used,
@@ -43,6 +45,8 @@ fn trials(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
         trouble::a_hang_is_told_from_a_maintenance,
         trouble::one_503_is_said_and_forgiven,
         trouble::a_right_that_is_missing_names_the_object_and_keeps_the_rest,
+        session::a_rotated_password_is_used_and_nobody_notices,
+        pause::a_pod_that_starts_while_paused_waits,
         session::one_that_has_ended_is_renewed_and_never_a_wrong_password,
         absence::a_vcenter_that_is_killed_and_one_that_stays_away,
         absence::an_endpoint_that_is_edited,

@@ -20,7 +20,7 @@ pub(crate) const AT_ONCE: Duration = Duration::from_secs(15);
 pub(crate) struct Sim(Vcsim);
 
 /// What a simulator has counted since its start, or its last reset.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Counts {
     /// Who is logged in now.
