@@ -112,6 +112,29 @@ async fn a_host_with_its_pool_and_its_network() -> Result<()> {
     Ok(())
 }
 
+/// How many connections to a port of this machine stand.
+fn connections(port: u16) -> Result<usize> {
+    const ESTABLISHED: &str = "01";
+    let (to, all) = (format!(":{port:04X}"), std::fs::read_to_string("/proc/net/tcp")?);
+    let rows = all.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
+    Ok(rows.filter(|row| row.len() > 3 && row[2].ends_with(&to) && row[3] == ESTABLISHED).count())
+}
+
+#[tokio::test]
+async fn another_host_is_used_at_once_and_the_first_is_let_go() -> Result<()> {
+    let (first, second) = (Daemon::start("none").await?, Daemon::start("none").await?);
+    let mut keeper = keeper(Backend::Libvirt);
+    for (there, gone) in [(&first, &second), (&second, &first)] {
+        let outcome = keeper.probe(&there.target()?, true).await;
+        ensure!(outcome.reached && outcome.domains.as_ref().is_some_and(|d| d.len() == 1), "{outcome:?}");
+        let stand = (connections(there.tls)?, connections(gone.tls)?);
+        ensure!(stand == (1, 0), "{stand:?} connections to the one that is used and the other");
+    }
+    keeper.logout().await;
+    ensure!(connections(second.tls)? == 0, "the connection outlives the logout");
+    Ok(())
+}
+
 #[tokio::test]
 async fn certificates_are_told_apart() -> Result<()> {
     let (daemon, other) = (Daemon::start("none").await?, Place::new()?);
