@@ -17,7 +17,7 @@ pub struct Stage {
     /// The administrator's client: it may do everything, so it proves nothing about rights.
     pub client: Client,
     /// The released program.
-    pub(crate) program: PathBuf,
+    pub program: PathBuf,
 }
 
 impl lab::Stage for Stage {

@@ -1,7 +1,7 @@
 //! How other programs read a Provider: kstatus by its own library, and Argo CD by the health checks of `deploy/gitops`.
 use crate::place::SOON;
 use crate::process::Process;
-use crate::sim::{AT_ONCE, Sim};
+use crate::sim::Sim;
 use crate::site::{Site, not_ready};
 use crate::stage::Stage;
 use crate::watch::{self, Object};
@@ -96,7 +96,7 @@ pub(crate) async fn kstatus_and_argo_through_a_life(stage: &Stage) -> Result<()>
 
     let process = Process::of(site.pods(&good).await?.first().context("no pod")?)?;
     process.signal(Signal::STOP)?;
-    let dead = watch::see(&site.api::<Provider>(), "vc", "it is not Ready", AT_ONCE, not_ready).await?;
+    let dead = watch::see(&site.api::<Provider>(), "vc", "it is not Ready", SOON, not_ready).await?;
     readers.read(&dead, "with a dead pod, which kstatus cannot know", "Current", "Progressing", "")?;
     process.signal(Signal::CONT)?;
     site.ready("vc").await?;
