@@ -23,7 +23,7 @@ impl Cluster {
         if self.settings.node {
             self.wait("the node", 90, || node_ready(&client)).await?;
             progress.step("kubelet", "node ready", began);
-            launch::wait_for_proxy(&self.run, self.settings.slot())?;
+            launch::wait_for_part(&self.run, self.settings.slot(), "kube-proxy", node::PROXY_HEALTH_PORT)?;
             progress.step("kube-proxy", "ready", began);
         }
         Ok(())

@@ -114,11 +114,11 @@ pub fn check_parts(run: &RunDir) -> Result<()> {
     Ok(())
 }
 
-/// Waits until kube-proxy says that its rules are in place.
-pub fn wait_for_proxy(run: &RunDir, slot: Slot) -> Result<()> {
-    crate::progress::wait_until("kube-proxy", Duration::from_secs(60), || {
+/// Waits until a part says on its port that it is well: kube-proxy, for one, that its rules are in place.
+pub fn wait_for_part(run: &RunDir, slot: Slot, name: &str, port: u16) -> Result<()> {
+    crate::progress::wait_until(name, Duration::from_secs(60), || {
         check_parts(run)?;
-        Ok(http_ok(&format!("{}:{}", slot.inside(), node::PROXY_HEALTH_PORT), "/healthz").then_some(()))
+        Ok(http_ok(&format!("{}:{port}", slot.inside()), "/healthz").then_some(()))
     })
 }
 

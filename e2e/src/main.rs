@@ -130,6 +130,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             packages::ensure(&cache, progress)?;
             Tools::ensure(&cache, &options, progress)?;
             tools::readers(&cache, progress)?;
+            tools::kube_router(&cache, progress)?;
         }
         Verb::Up { control_plane_only } => {
             let options = if control_plane_only { options.control_plane_only() } else { options };

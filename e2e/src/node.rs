@@ -1,4 +1,4 @@
-//! The one node: containerd, the kubelet, kube-proxy and the name service.
+//! The one node: containerd, the kubelet, kube-proxy and the name service; kube-router where a test wants it.
 
 use std::path::Path;
 
@@ -16,6 +16,8 @@ use crate::tools::Tools;
 pub const NODE: &str = "node1";
 /// The port on which kube-proxy says that its rules are in place.
 pub const PROXY_HEALTH_PORT: u16 = 10256;
+/// The port on which kube-router says that it keeps its rules.
+pub const FIREWALL_HEALTH_PORT: u16 = 20244;
 /// The image that holds a pod's namespaces open.
 pub const PAUSE_IMAGE: &str = "localhost/banlieue-pause:e2e";
 
@@ -68,6 +70,20 @@ pub fn proxy(run: &RunDir, tools: &Tools) -> Component {
         "--conntrack-max-per-core=0".into(),
         "--conntrack-tcp-timeout-established=0s".into(),
         "--conntrack-tcp-timeout-close-wait=0s".into(),
+    ])
+}
+
+/// kube-router as nothing but the enforcer of NetworkPolicies. It is the administrator: nobody asks what it may do.
+pub fn firewall(run: &RunDir, program: &Path) -> Component {
+    Component::new("kube-router", program.display().to_string()).args([
+        format!("--kubeconfig={}", run.kubeconfig().display()),
+        "--run-router=false".into(),
+        "--run-service-proxy=false".into(),
+        "--run-firewall=true".into(),
+        "--service-cluster-ip-range=10.96.0.0/16".into(),
+        "--iptables-sync-period=5s".into(),
+        format!("--hostname-override={NODE}"),
+        format!("--health-port={FIREWALL_HEALTH_PORT}"),
     ])
 }
 

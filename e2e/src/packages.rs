@@ -11,12 +11,13 @@ use crate::node::cni_folder;
 use crate::progress::Progress;
 
 /// A program that the cluster needs, and the Debian package that has it.
-const PROGRAMS: [(&str, &str); 11] = [
+const PROGRAMS: [(&str, &str); 12] = [
     ("containerd", "containerd"),
     ("ctr", "containerd"),
     ("runc", "runc"),
     ("buildah", "buildah"),
     ("iptables", "iptables"),
+    ("ipset", "ipset"),
     ("conntrack", "conntrack"),
     ("ip", "iproute2"),
     ("dnsmasq", "dnsmasq-base"),

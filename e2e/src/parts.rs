@@ -11,7 +11,7 @@ use crate::component::Component;
 use crate::files::check_name;
 use crate::progress::Progress;
 use crate::vcsim::{self, Model, Vcsim};
-use crate::{image, kind, launch, sandbox, supervisor};
+use crate::{image, kind, launch, node, sandbox, supervisor, tools};
 
 impl Cluster {
     /// The state of every part.
@@ -62,6 +62,22 @@ impl Cluster {
             Ok(std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok().map(drop))
         })?;
         Ok(sim)
+    }
+
+    /// Starts what enforces NetworkPolicies: without it they are stored, and nothing more.
+    pub fn enforce_network_policies(&self, progress: Progress) -> Result<()> {
+        if self.kind || !self.settings.node {
+            bail!("this cluster has no node of ours on which policies could be enforced");
+        }
+        let firewall = node::firewall(&self.run, &tools::kube_router(&self.cache, progress)?);
+        self.add_component(&firewall)?;
+        launch::wait_for_part(&self.run, self.settings.slot(), &firewall.name, node::FIREWALL_HEALTH_PORT)
+    }
+
+    /// The packet filter of the node, as iptables-save tells it.
+    pub fn packet_filter(&self) -> Result<String> {
+        let output = self.exec(["/usr/sbin/iptables-save", "--table", "filter"])?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// Runs a program of the machine inside the box's namespaces (an absolute path, outside `/run`, `/var` and `/tmp`).

@@ -82,6 +82,12 @@ pub fn readers(cache: &Cache, progress: Progress) -> Result<PathBuf> {
     Ok(Module::new("readers", &["."]).ensure(cache, progress)?.join("readers"))
 }
 
+/// The program that enforces NetworkPolicies.
+pub fn kube_router(cache: &Cache, progress: Progress) -> Result<PathBuf> {
+    let package = "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router";
+    Ok(Module::new("kube-router", &[package]).ensure(cache, progress)?.join("kube-router"))
+}
+
 fn kubernetes_module(options: &Options) -> Result<Module> {
     let version = options.kubernetes_version()?;
     let packages: Vec<String> = KUBERNETES_PROGRAMS.iter().map(|p| format!("k8s.io/kubernetes/cmd/{p}")).collect();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use banlieue_e2e::files::Cache;
-use banlieue_e2e::progress::wait_until;
+use banlieue_e2e::progress::{Progress, wait_until};
 use banlieue_e2e::sandbox::Processes;
 use banlieue_e2e::vcsim::Model;
 use banlieue_e2e::{Cluster, Options};
@@ -25,6 +25,7 @@ struct Machine {
     processes: BTreeSet<String>,
     control_groups: BTreeSet<PathBuf>,
     iptables: String,
+    ip_sets: String,
     settings: BTreeMap<&'static str, String>,
     folders: BTreeMap<&'static str, Option<BTreeSet<PathBuf>>>,
 }
@@ -53,6 +54,7 @@ impl Machine {
         let rules = String::from_utf8_lossy(&rules.stdout).into_owned();
         let iptables =
             rules.lines().filter(|l| !l.starts_with('#') && !l.starts_with(':')).collect::<Vec<_>>().join("\n");
+        let ip_sets = Command::new("ipset").args(["list", "-name"]).output().context("ipset")?;
         let setting = |path| (path, fs::read_to_string(Path::new("/proc/sys").join(path)).unwrap_or_default());
         let folder = |path| {
             let content = fs::read_dir(path).ok().map(|d| d.flatten().map(|e| e.path()).collect());
@@ -63,6 +65,7 @@ impl Machine {
             processes,
             control_groups,
             iptables,
+            ip_sets: String::from_utf8_lossy(&ip_sets.stdout).into_owned(),
             settings: ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward"]
                 .map(setting)
                 .into(),
@@ -114,6 +117,13 @@ spec:
     image: localhost/banlieue-pause:e2e
     imagePullPolicy: IfNotPresent
     securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: limits, namespace: restricted}
+spec:
+  podSelector: {}
+  ingress: [{from: [{namespaceSelector: {}}]}]
 "#;
 
 /// Pods run, find what they should, find nothing else; and after one kill nothing is left.
@@ -143,6 +153,13 @@ async fn a_whole_cluster_runs_pods_and_leaves_nothing() -> Result<()> {
         let said = log(container)?;
         ensure!(said.starts_with(beginning), "{container} said {said:?}, not {beginning:?}");
     }
+
+    cluster.enforce_network_policies(Progress::quiet())?;
+    wait_until("rules and sets of addresses in the box", Duration::from_secs(30), || {
+        let sets = cluster.exec(["/usr/sbin/ipset", "list", "-name"])?;
+        let there = !sets.stdout.is_empty() && cluster.packet_filter()?.contains("nw policy limits");
+        Ok(there.then_some(()))
+    })?;
 
     // A second start finds it healthy.
     let again = Cluster::start(Options::named(name)).await?;

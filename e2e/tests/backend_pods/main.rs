@@ -8,6 +8,7 @@ mod fleet;
 mod input;
 mod lease;
 mod neighbours;
+mod network;
 mod pause;
 mod pods;
 mod process;
@@ -41,6 +42,7 @@ fn trials(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
         input::what_is_missing_or_broken_is_named_and_its_correction_used,
         figures::a_pod_at_rest,
         neighbours::a_backend_that_hangs_is_not_noticed_next_door,
+        network::one_provider_reaches_one_target,
         trouble::each_method_that_is_refused_has_its_condition,
         trouble::a_hang_is_told_from_a_maintenance,
         trouble::one_503_is_said_and_forgiven,
@@ -52,6 +54,7 @@ fn trials(lab: &Arc<Lab<Stage>>) -> Vec<Trial> {
         absence::an_endpoint_that_is_edited,
         pods::a_rolling_update_of_one_pod_completes,
         pods::a_dead_pod_does_not_look_healthy,
+        network::the_metrics_are_for_the_monitoring,
         repoint::to_another_backend_and_back_leaves_nothing_stale,
     );
     all.extend(tests!(lab, Alone:
