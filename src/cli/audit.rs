@@ -168,6 +168,8 @@ mod tests {
     #[case(entry("patch", "roles", "admin", json!({ "user": { "username": "kubernetes-admin" } })), None)]
     #[case(entry("patch", "roles", "banlieue-provider-x", json!({ "user": { "username": "a" }, "impersonatedUser": { "username": OPERATOR } })), Some(true))]
     #[case(entry("patch", "roles", "admin", json!({ "user": { "username": "a" }, "impersonatedUser": { "username": "b" } })), None)]
+    #[case(entry("create", "clusterrolebindings", "banlieue-provider-x", json!({ "user": { "username": "a" }, "impersonatedUser": { "username": OPERATOR }, "requestObject": { "roleRef": { "name": "banlieue-provider-vsphere" } } })), Some(true))]
+    #[case(entry("create", "clusterrolebindings", "theirs", json!({ "user": { "username": "a" }, "requestObject": { "roleRef": { "name": "cluster-admin" } } })), None)]
     fn verdicts(#[case] line: String, #[case] alarm: Option<bool>) {
         let found = findings(&line, OPERATOR).unwrap();
         assert_eq!(found.first().map(|f| f.alarm), alarm, "{found:?}");
