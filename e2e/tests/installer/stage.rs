@@ -1,12 +1,12 @@
 //! [`Stage`]: an empty control plane, and the program that installs on it.
 use crate::lab;
 use crate::operator::Operator;
+use crate::things::{self, Thing};
+use crate::until::until;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, product};
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use kube::discovery::{Discovery, Scope, verbs};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -18,6 +18,8 @@ pub(crate) struct Stage {
     /// The administrator's client.
     pub(crate) client: Client,
     program: PathBuf,
+    /// What was there before any test.
+    at_first: BTreeSet<String>,
 }
 
 /// A process that is killed when this value is dropped.
@@ -35,7 +37,9 @@ impl lab::Stage for Stage {
     async fn start(name: &str) -> Result<Self> {
         let cluster = Cluster::start(Options::ephemeral(name).control_plane_only().without_vcsim()).await?;
         let (program, client) = (product::debug()?, cluster.client().await?);
-        Ok(Stage { cluster, client, program })
+        let mut stage = Stage { cluster, client, program, at_first: BTreeSet::new() };
+        stage.at_first = stage.objects().await?;
+        Ok(stage)
     }
 
     fn into_cluster(self) -> Cluster {
@@ -106,27 +110,34 @@ impl Stage {
 
     /// Every object there is, but for what moves by itself: Events, Leases of the cluster, and what Kubernetes makes anew.
     pub(crate) async fn objects(&self) -> Result<BTreeSet<String>> {
-        let discovery = Discovery::new(self.client.clone()).run().await?;
-        let mut found = BTreeSet::new();
-        for group in discovery.groups() {
-            for (kind, may) in group.recommended_resources() {
-                if kind.kind == "Event" || kind.kind == "Lease" || !may.supports_operation(verbs::LIST) {
-                    continue;
-                }
-                let namespaced = may.scope == Scope::Namespaced;
-                found.extend(self.of_kind(&kind, namespaced).await?);
-            }
-        }
-        Ok(found)
+        Ok(things::all(&self.client).await?.iter().map(ToString::to_string).collect())
     }
 
-    async fn of_kind(&self, kind: &ApiResource, namespaced: bool) -> Result<Vec<String>> {
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), kind);
-        let name = |o: DynamicObject| {
-            let namespace = o.metadata.namespace.filter(|_| namespaced).unwrap_or_default();
-            format!("{}/{} {namespace}/{}", kind.group, kind.plural, o.metadata.name.unwrap_or_default())
-        };
-        Ok(api.list(&ListParams::default()).await?.items.into_iter().map(name).collect())
+    /// Takes away what an earlier test has left, one that failed in its middle above all, and waits until nothing of it is there.
+    pub(crate) async fn empty(&self) -> Result<()> {
+        let left = self.left().await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        println!("an earlier test left {} objects, the first: {}", left.len(), left[0]);
+        until("the cluster is empty", SOON, async || {
+            // a kind that is on its way out cannot be listed for a moment
+            let left = match self.left().await {
+                Ok(left) if left.is_empty() => return Ok(Ok(())),
+                Ok(left) => left,
+                Err(error) => return Ok(Err(format!("{error:#}"))),
+            };
+            for thing in &left {
+                thing.remove(&self.client).await;
+            }
+            Ok(Err(left.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")))
+        })
+        .await
+    }
+
+    async fn left(&self) -> Result<Vec<Thing>> {
+        let all = things::all(&self.client).await?;
+        Ok(all.into_iter().filter(|t| !t.is_of_kubernetes() && !self.at_first.contains(&t.to_string())).collect())
     }
 }
 
