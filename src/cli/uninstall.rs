@@ -25,6 +25,9 @@ pub struct Args {
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
+    /// Print what goes and what stays, and remove nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
     /// Which cluster.
     #[command(flatten)]
     pub access: Access,
@@ -48,6 +51,10 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
         return Ok(());
     }
     show(&found, args.all);
+    if args.dry_run {
+        say("nothing was removed: this is what would be");
+        return Ok(());
+    }
     if !args.yes && !agreed()? {
         say("nothing was removed");
         return Ok(());

@@ -38,6 +38,11 @@ pub(crate) async fn a_cluster_is_as_it_was(stage: &Stage) -> Result<()> {
     .await?;
     drop(operator);
 
+    let installed = stage.objects().await?;
+    let dry = stage.done(&["uninstall", "--all", "--dry-run"])?;
+    let goes = ["goes       Deployment banlieue-system/banlieue-operator", "goes       Namespace banlieue-system"];
+    ensure!(goes.iter().all(|line| dry.contains(line)) && dry.contains("nothing was removed"), "{dry}");
+    ensure!(stage.objects().await? == installed, "a dry run removed something");
     let asked = stage.banlieue(&["uninstall", "--all"])?;
     ensure!(asked.status.code() == Some(64) && text(&asked).contains("--yes"), "{}", text(&asked));
     stage.done(&["uninstall", "--all", "--yes"])?;
