@@ -2,18 +2,19 @@
 use crate::five::{Five, SOON};
 use crate::place::{Place, message, namespace, workload};
 use crate::pod::Pod;
+use crate::records::lines;
 use crate::stage::Stage;
 use crate::until::until;
 use crate::writes::what;
 use anyhow::{Context, Result, ensure};
-use banlieue::fsm::{Part, Phase, Reason, WorkloadStatus};
+use banlieue::fsm::{Part, Phase, Reason};
 use banlieue::k8s::crd::Backend;
 use banlieue_e2e::audit::{Entry, Log};
 use banlieue_e2e::watch;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, PropagationPolicy};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A finalizer of somebody else.
 const FOREIGN: &str = "example.com/hold";
@@ -170,23 +171,33 @@ pub(crate) async fn an_old_pod_never_writes_to_the_new_provider(stage: &Stage) -
     Ok(())
 }
 
-/// What holds a deletion up is named: a pod that does not end, then an object with a finalizer of somebody else.
+/// What holds a deletion up is named, in the status and in the operator's log: a pod that does not end, then an object with a
+/// finalizer of somebody else.
 pub(crate) async fn what_is_left_is_named(stage: &Stage) -> Result<()> {
     const PODS: &str = "delete-left-pods";
     let place = Place::new(stage, "delete-left").await?;
     namespace(stage, PODS).await?;
     place.edit_class(&place.name, json!({ "workloadNamespace": PODS })).await?;
-    place.registered("p").await?;
+    let provider = place.registered("p").await?;
     let five = place.five_in(PODS, "p");
     five.edit(Part::ServiceAccount, json!({ "metadata": { "finalizers": [FOREIGN] } })).await?;
     stage.kubelet.hold(PODS);
     place.delete("p", &DeleteParams::default()).await?;
-    let pod = format!("{PODS}/{}", five.at(Part::Deployment).name);
-    let names = |what: String| move |w: &WorkloadStatus| w.message.as_deref().is_some_and(|m| m.contains(&what));
-    place.says("p", "it names the pod", names(pod)).await?;
+    let named = async |what: &str| {
+        place
+            .says("p", &format!("it names {what}"), |w| w.message.as_deref().is_some_and(|m| m.contains(what)))
+            .await?;
+        until(&format!("the log names {what}"), SOON, async || {
+            let lines = lines(stage, &provider)?;
+            let told = |l: &Value| l["to"] == "Terminating" && l["message"].as_str().is_some_and(|m| m.contains(what));
+            Ok(if lines.iter().any(told) { Ok(()) } else { Err(format!("{:#?}", lines.last())) })
+        })
+        .await
+    };
+    named(&format!("{PODS}/{}", five.at(Part::Deployment).name)).await?;
     ensure!(five.find(Part::ClusterRoleBinding).await?.is_none(), "the grant is still there");
     stage.kubelet.release(PODS).await?;
-    place.says("p", "it names the account", names(five.at(Part::ServiceAccount).to_string())).await?;
+    named(&five.at(Part::ServiceAccount).to_string()).await?;
     ensure!(place.providers.get("p").await?.finalizers().len() == 1, "its finalizer is off");
     five.edit(Part::ServiceAccount, json!({ "metadata": { "finalizers": null } })).await?;
     watch::gone(&place.providers, "p", SOON).await?;

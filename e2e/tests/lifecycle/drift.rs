@@ -11,7 +11,10 @@ use banlieue::k8s::manifests::names;
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// What is deleted or edited comes back within this time; it takes a tenth of a second where nothing else is done.
+const BACK: Duration = Duration::from_secs(10);
 
 pub(crate) async fn each_of_the_five_comes_back(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "drift-deleted").await?;
@@ -33,7 +36,7 @@ async fn each_comes_back(place: &Place<'_>, provider: &Provider, five: &Five) ->
         five.delete(part).await?;
         let began = Instant::now();
         let uid = provider.uid().unwrap_or_default();
-        let back = until(&format!("{} is back", five.at(part)), SOON, async || {
+        let back = until(&format!("{} is back", five.at(part)), BACK, async || {
             let found = five.stands(part, &uid).await?.filter(|o| o.uid() != before.uid());
             Ok(found.context("it is missing").map_err(|e| e.to_string()))
         })
@@ -114,7 +117,7 @@ async fn put_back(place: &Place<'_>, provider: &Provider, five: &Five) -> Result
         let edited = whole(&five.edit(part, change).await?)?;
         let began = Instant::now();
         ensure!(edited.pointer(pointer) != before.pointer(pointer), "the edit of {} changed nothing", five.at(part));
-        until(&format!("{}{pointer} is put back", five.at(part)), SOON, async || {
+        until(&format!("{}{pointer} is put back", five.at(part)), BACK, async || {
             let now = whole(&five.get(part).await?)?;
             let same = now.pointer(pointer) == before.pointer(pointer);
             Ok(if same { Ok(()) } else { Err(format!("{:?}", now.pointer(pointer))) })

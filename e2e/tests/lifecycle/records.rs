@@ -88,6 +88,11 @@ fn whole(line: &Value, class: &str) -> Result<()> {
 
 /// The audit lines of edges of this Provider, in order, whichever operator wrote them.
 fn audit(stage: &Stage, provider: &Provider) -> Result<Vec<Value>> {
+    Ok(lines(stage, provider)?.into_iter().filter(|line| line["edge"] == true).collect())
+}
+
+/// All its audit lines.
+pub(crate) fn lines(stage: &Stage, provider: &Provider) -> Result<Vec<Value>> {
     let mut lines = Vec::new();
     for file in std::fs::read_dir(stage.cluster.logs_dir())? {
         let file = file?;
@@ -99,7 +104,7 @@ fn audit(stage: &Stage, provider: &Provider) -> Result<Vec<Value>> {
         lines.extend(text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter(ours));
     }
     lines.sort_by_key(|line| line["timestamp"].as_str().unwrap_or_default().to_owned());
-    Ok(lines.into_iter().filter(|line| line["edge"] == true).collect())
+    Ok(lines)
 }
 
 async fn events(place: &Place<'_>, provider: &Provider) -> Result<Vec<Event>> {
