@@ -18,7 +18,7 @@ mod stream;
 mod things;
 mod upgrade;
 
-use banlieue_suite::{deploy as files, grants, lab, operator, until};
+use banlieue_suite::{deploy as files, grants, lab, operator, tests, until};
 use lab::{Lab, Manner};
 use stage::Stage;
 use std::process::ExitCode;
