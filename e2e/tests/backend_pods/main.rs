@@ -22,7 +22,7 @@ mod trust;
 
 use banlieue_e2e::{audit, watch};
 use banlieue_suite::lab::Lab;
-use banlieue_suite::{place, stage, tests, until};
+use banlieue_suite::{deploy, place, stage, tests, until};
 use libtest_mimic::Trial;
 use stage::Stage;
 use std::process::ExitCode;
