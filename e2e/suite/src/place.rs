@@ -1,4 +1,5 @@
 //! [`Place`]: a namespace of a test's own, with what it takes to register backends in it.
+use crate::objects;
 use crate::stage::Stage;
 use crate::workload::Workload;
 use anyhow::{Context, Result};
@@ -36,9 +37,7 @@ pub struct Place {
 impl Place {
     /// A new namespace.
     pub async fn new(stage: &Stage, namespace: &str) -> Result<Self> {
-        let api: Api<Namespace> = Api::all(stage.client.clone());
-        let metadata = ObjectMeta { name: Some(namespace.into()), ..Default::default() };
-        api.create(&PostParams::default(), &Namespace { metadata, ..Default::default() }).await?;
+        objects::namespace(&stage.client, namespace).await?;
         Self::existing(stage, namespace)
     }
 

@@ -1,14 +1,17 @@
 //! [`Stage`]: a cluster with the product installed on it.
+pub use crate::hand::text;
+use crate::place::SOON;
 use crate::{deploy, lab};
 use anyhow::{Context, Result, bail, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::progress::Progress;
 use banlieue_e2e::{Cluster, Options, image, logs, product, watch};
 use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
+use serde_json::json;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 /// A cluster, and the product on it, installed by its own installer, or from the files under `deploy/` where `INSTALL=deploy`.
 pub struct Stage {
@@ -53,11 +56,37 @@ impl Stage {
             "deploy" => deploy::apply(&self.cluster)?,
             other => bail!("INSTALL={other} is not known: use bootstrap or deploy"),
         }
-        let api: Api<Deployment> = Api::namespaced(self.client.clone(), names::DEFAULT_NAMESPACE);
         for role in [names::OPERATOR, names::CONTROLLER] {
-            watch::see(&api, role, "is available", Duration::from_secs(60), available).await?;
+            watch::see(&self.deployments(), role, "is available", SOON, available).await?;
         }
         Ok(())
+    }
+
+    /// Scales the operator to nothing, and waits until it has no pods; says how many it had.
+    pub async fn operator_leaves(&self) -> Result<i32> {
+        let operators = self.deployments();
+        let had = operators.get(names::OPERATOR).await?.spec.replicas.unwrap_or(1);
+        self.scale_operator(0).await?;
+        let gone = |d: &Deployment| d.status.as_ref().is_none_or(|s| s.replicas.unwrap_or(0) == 0);
+        watch::see(&operators, names::OPERATOR, "has no pods", SOON, gone).await?;
+        Ok(had)
+    }
+
+    /// Scales the operator to so many pods, and waits until they are available.
+    pub async fn operator_returns(&self, replicas: i32) -> Result<()> {
+        self.scale_operator(replicas).await?;
+        watch::see(&self.deployments(), names::OPERATOR, "is back", SOON, available).await.map(drop)
+    }
+
+    async fn scale_operator(&self, replicas: i32) -> Result<()> {
+        let patch = Patch::Merge(json!({ "spec": { "replicas": replicas } }));
+        self.deployments().patch(names::OPERATOR, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// The Deployments of the installation.
+    fn deployments(&self) -> Api<Deployment> {
+        Api::namespaced(self.client.clone(), names::DEFAULT_NAMESPACE)
     }
 
     /// The product's program with arguments, and with no cluster to find by itself.
@@ -91,9 +120,4 @@ pub fn available(deployment: &Deployment) -> bool {
     status.observed_generation == deployment.metadata.generation
         && status.updated_replicas.unwrap_or(0) == wanted
         && status.available_replicas.unwrap_or(0) == wanted
-}
-
-/// All that a program printed.
-pub fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }

@@ -5,9 +5,10 @@ use crate::story::Kind;
 use anyhow::Result;
 use banlieue::k8s::crd::{crds, yaml};
 use banlieue_e2e::{Cluster, Options};
-use k8s_openapi::api::core::v1::{Namespace, ResourceQuota};
+use banlieue_suite::objects;
+use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::Client;
-use kube::api::{Api, ObjectMeta, PostParams};
+use kube::api::{Api, PostParams};
 use serde_json::json;
 
 /// Where namespaced objects are.
@@ -39,9 +40,7 @@ impl lab::Stage for Stage {
         cluster.start_component("kube-controller-manager")?;
         let client = cluster.client().await?;
         for name in NAMESPACES {
-            let metadata = ObjectMeta { name: Some(name.into()), ..Default::default() };
-            let namespace = Namespace { metadata, ..Default::default() };
-            Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
+            objects::namespace(&client, name).await?;
             // Deployments are looked at here, and their pods are nobody's business
             let quota =
                 json!({ "metadata": { "name": "none" }, "spec": { "hard": { "count/replicasets.apps": "0" } } });

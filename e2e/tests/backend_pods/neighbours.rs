@@ -3,16 +3,12 @@ use crate::lease;
 use crate::place::{SOON, workload};
 use crate::sim::{AT_ONCE, Sim};
 use crate::site::{LOOK, Site, not_good};
-use crate::stage::{Stage, available, registry, text};
+use crate::stage::{Stage, registry, text};
 use crate::watch;
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::ConditionStatus::{False, True};
 use banlieue::k8s::crd::Provider;
-use banlieue::k8s::manifests::names;
 use banlieue_e2e::vcsim::Model;
-use k8s_openapi::api::apps::v1::Deployment;
-use kube::Api;
-use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use std::time::Duration;
 
@@ -64,13 +60,7 @@ pub(crate) async fn a_backend_that_hangs_is_not_noticed_next_door(stage: &Stage)
 /// No operator: one process serves two Providers, each with a session and a Lease of its own; the one that hangs does not
 /// keep it from the other.
 pub(crate) async fn one_static_process_serves_two(stage: &Stage) -> Result<()> {
-    let operators: Api<Deployment> = Api::namespaced(stage.client.clone(), names::DEFAULT_NAMESPACE);
-    scale(&operators, 0).await?;
-    watch::see(&operators, names::OPERATOR, "has no pods", SOON, |d| {
-        d.status.as_ref().is_none_or(|s| s.replicas.unwrap_or(0) == 0)
-    })
-    .await?;
-
+    let operators = stage.operator_leaves().await?;
     let site = Site::new(stage, "static").await?;
     let hung = Sim::start(stage, "static-hung", Model::default())?;
     let quiet = Sim::start(stage, "static-quiet", Model { datacenters: 2, ..Default::default() })?;
@@ -100,13 +90,5 @@ pub(crate) async fn one_static_process_serves_two(stage: &Stage) -> Result<()> {
     ensure!(done.status.success(), "uninstall: {}", text(&done));
     quiet.sessions(0).await?;
     site.end().await?;
-    scale(&operators, 1).await?;
-    watch::see(&operators, names::OPERATOR, "is back", SOON, available).await?;
-    Ok(())
-}
-
-async fn scale(deployments: &Api<Deployment>, replicas: i32) -> Result<()> {
-    let patch = Patch::Merge(json!({ "spec": { "replicas": replicas } }));
-    deployments.patch(names::OPERATOR, &PatchParams::default(), &patch).await?;
-    Ok(())
+    stage.operator_returns(operators).await
 }

@@ -1,11 +1,12 @@
 //! [`Scene`]: a Provider whose workload was minted, and one whose workload was not, with what the operator would write for it.
 use crate::stage::Stage;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use banlieue::fsm::Part;
-use banlieue::k8s::crd::{Provider, ProviderClass};
+use banlieue::k8s::crd::{Backend, Provider, ProviderClass};
 use banlieue::k8s::kinds;
 use banlieue::k8s::manifests::{Workload, five, names};
 use banlieue_e2e::watch;
+use banlieue_suite::objects;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::{Api, PostParams};
@@ -42,7 +43,7 @@ impl Scene {
 
     /// The name of the minted objects.
     pub(crate) fn name(&self, part: Part) -> String {
-        let backend = banlieue::k8s::crd::Backend::Vsphere;
+        let backend = Backend::Vsphere;
         match part {
             Part::ClusterRoleBinding => names::hashed(backend, HOME, &self.minted.name_any()),
             _ => names::own(backend, HOME, &self.minted.name_any()),
@@ -112,11 +113,7 @@ fn strangers() -> [Value; 7] {
 
 /// A class; `more` is merged into its spec.
 pub(crate) async fn class(client: &Client, name: &str, more: Value) -> Result<ProviderClass> {
-    let mut spec = json!({ "backend": "vsphere", "image": { "repository": "registry.invalid/banlieue", "tag": "1" } });
-    merge(&mut spec, more);
-    let class = json!({ "apiVersion": "banlieue.io/v1alpha1", "kind": "ProviderClass", "metadata": { "name": name }, "spec": spec });
-    let api: Api<ProviderClass> = Api::all(client.clone());
-    api.create(&PostParams::default(), &serde_json::from_value(class)?).await.context("the class was not taken")
+    objects::class(client, name, Backend::Vsphere, more).await
 }
 
 /// A Provider in [`HOME`] of the class of that name; `more` is merged into its spec.

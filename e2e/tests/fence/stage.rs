@@ -1,12 +1,13 @@
 //! [`Stage`]: a control plane with the product installed on it, and its operator as a process of this machine.
 use crate::lab;
 use crate::operator::Operator;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, product};
+use banlieue_suite::hand;
 use kube::Client;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use tokio::sync::{Mutex, OnceCell};
 
 /// What the product tells people to record.
@@ -74,11 +75,6 @@ impl Stage {
 }
 
 /// No node runs the Deployments that it makes, so nothing is waited for.
-fn bootstrap(program: &PathBuf, cluster: &Cluster) -> Result<()> {
-    let mut command = Command::new(program);
-    command.args(["bootstrap", "operator", "--no-wait"]).stdin(Stdio::null());
-    command.env("KUBECONFIG", cluster.kubeconfig_path()).env("NO_PROXY", "*");
-    let done = command.output().context("cannot run the program")?;
-    ensure!(done.status.success(), "bootstrap operator: {}", String::from_utf8_lossy(&done.stderr));
-    Ok(())
+fn bootstrap(program: &Path, cluster: &Cluster) -> Result<()> {
+    hand::done(program, &cluster.kubeconfig_path(), &["bootstrap", "operator", "--no-wait"]).map(drop)
 }

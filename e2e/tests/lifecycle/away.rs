@@ -75,12 +75,7 @@ pub(crate) async fn what_was_deleted_meanwhile(stage: &Stage) -> Result<()> {
 pub(crate) async fn a_restart_writes_nothing(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "away-rest").await?;
     let names: Vec<String> = (0..10).map(|i| format!("p{i}")).collect();
-    for name in &names {
-        place.register(name).await?;
-    }
-    for name in &names {
-        place.ready(name).await?;
-    }
+    place.fleet(&names).await?;
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let writes = place.writes(&known)?;
     stage.stop_operator().await?;

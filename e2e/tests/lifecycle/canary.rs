@@ -66,12 +66,7 @@ pub(crate) async fn twenty_providers_follow_an_edit(stage: &Stage) -> Result<()>
     const FLEET: usize = 20;
     let place = Place::new(stage, "fleet").await?;
     let names: Vec<String> = (0..FLEET).map(|i| format!("p{i}")).collect();
-    for name in &names {
-        place.register(name).await?;
-    }
-    for name in &names {
-        place.ready(name).await?;
-    }
+    place.fleet(&names).await?;
     stage.kubelet.hold(&place.name);
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let writes = place.writes(&known)?;

@@ -9,8 +9,8 @@ use banlieue::k8s::crd::{
     Backend, Connection, CredentialsRef, Provider, ProviderClass, ProviderClassRef, ProviderSpec,
 };
 use banlieue_e2e::watch;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use banlieue_suite::objects;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 /// A namespace, and a class of the same name.
@@ -42,13 +42,7 @@ impl<'s> Place<'s> {
 
     /// A further class; `more` is merged into its spec.
     pub(crate) async fn class(&self, name: &str, backend: Backend, more: Value) -> Result<ProviderClass> {
-        let image = json!({ "repository": "registry.invalid/banlieue", "tag": "1" });
-        let mut value = json!({ "apiVersion": "banlieue.io/v1alpha1", "kind": "ProviderClass", "metadata": { "name": name }, "spec": { "backend": backend, "image": image } });
-        for (field, content) in more.as_object().into_iter().flatten() {
-            value["spec"][field] = content.clone();
-        }
-        let class = serde_json::from_value(value)?;
-        self.classes.create(&PostParams::default(), &class).await.context("the class was not taken")
+        objects::class(&self.stage.client, name, backend, more).await
     }
 
     /// Edits a class.
@@ -89,6 +83,17 @@ impl<'s> Place<'s> {
     pub(crate) async fn registered(&self, name: &str) -> Result<Provider> {
         self.register(name).await?;
         self.ready(name).await
+    }
+
+    /// Providers of these names, once all of them are Ready.
+    pub(crate) async fn fleet(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            self.register(name).await?;
+        }
+        for name in names {
+            self.ready(name).await?;
+        }
+        Ok(())
     }
 
     /// Edits a Provider.
@@ -160,10 +165,7 @@ impl<'s> Place<'s> {
 
 /// A new namespace.
 pub(crate) async fn namespace(stage: &Stage, name: &str) -> Result<()> {
-    let metadata = ObjectMeta { name: Some(name.into()), ..Default::default() };
-    let namespace = Namespace { metadata, ..Default::default() };
-    Api::all(stage.client.clone()).create(&PostParams::default(), &namespace).await?;
-    Ok(())
+    objects::namespace(&stage.client, name).await
 }
 
 /// What the operator says.

@@ -145,12 +145,7 @@ async fn at_rest(stage: &Stage, name: &str, span: Duration) -> Result<()> {
     let names: Vec<String> = (0..FLEET).map(|i| format!("p{i}")).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let making = place.writes(&known)?;
-    for name in &names {
-        place.register(name).await?;
-    }
-    for name in &names {
-        place.ready(name).await?;
-    }
+    place.fleet(&names).await?;
     println!("figure: {FLEET} Providers until they are Ready: {:?}", making.counts()?);
     let versions = async || {
         let list = place.providers.list(&Default::default()).await?;

@@ -6,9 +6,10 @@ use anyhow::{Context, Result, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::options::AUDIT_ANSWERS;
 use banlieue_e2e::{Cluster, Options, product};
+use banlieue_suite::hand;
 use kube::Client;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use tokio::sync::Mutex;
 
 /// The account of the operator, which its process runs under.
@@ -38,7 +39,8 @@ impl lab::Stage for Stage {
         // nothing is scheduled: no pod is called unschedulable before a test makes it ready
         cluster.stop_component("kube-scheduler")?;
         let program = product::debug()?;
-        bootstrap(&program, &cluster)?;
+        // no node runs the Deployments that it makes
+        hand::done(&program, &cluster.kubeconfig_path(), &["bootstrap", "operator", "--no-wait"])?;
         let account = format!("{}/{}", names::DEFAULT_NAMESPACE, names::OPERATOR);
         let kubeconfig = cluster.run_dir().write("operator.kubeconfig", &cluster.kubeconfig_as(&account).await?)?;
         let client = cluster.client().await?;
@@ -107,22 +109,8 @@ impl Stage {
 
     /// The product's program as a person runs it, until it ends.
     pub(crate) fn banlieue(&self, arguments: &[&str]) -> Result<Output> {
-        by_hand(&self.program, &self.cluster, arguments)
+        hand::run(&self.program, &self.cluster.kubeconfig_path(), arguments)
     }
-}
-
-/// The product's program as a person runs it, until it ends.
-fn by_hand(program: &Path, cluster: &Cluster, arguments: &[&str]) -> Result<Output> {
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null());
-    Ok(command.env("KUBECONFIG", cluster.kubeconfig_path()).env("NO_PROXY", "*").output()?)
-}
-
-/// `bootstrap operator`. No node runs the Deployments that it makes, so nothing is waited for.
-fn bootstrap(program: &Path, cluster: &Cluster) -> Result<()> {
-    let done = by_hand(program, cluster, &["bootstrap", "operator", "--no-wait"])?;
-    ensure!(done.status.success(), "bootstrap operator: {}", String::from_utf8_lossy(&done.stderr));
-    Ok(())
 }
 
 /// A number that nobody had before.

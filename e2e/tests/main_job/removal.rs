@@ -1,6 +1,6 @@
 //! Deletion: nothing is left, whoever was away meanwhile.
 use crate::place::{Place, SOON, workload};
-use crate::stage::{Stage, available};
+use crate::stage::Stage;
 use crate::watch;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Phase, Reason};
@@ -9,12 +9,10 @@ use banlieue::k8s::manifests::names;
 use banlieue::k8s::rollout;
 use banlieue_e2e::rights::allowed;
 use chrono::Utc;
-use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::DeleteParams;
 use kube::{Api, ResourceExt};
-use serde_json::json;
 use std::time::Duration;
 
 fn held(provider: &Provider) -> bool {
@@ -101,14 +99,7 @@ pub(crate) async fn what_was_deleted_while_the_operator_was_away(stage: &Stage) 
     place.ready("vc").await?;
     let objects = place.workload("vc");
 
-    let operators: Api<Deployment> = Api::namespaced(stage.client.clone(), names::DEFAULT_NAMESPACE);
-    let wanted = operators.get(names::OPERATOR).await?.spec.replicas.unwrap_or(1);
-    scale(&operators, 0).await?;
-    watch::see(&operators, names::OPERATOR, "has no pods", SOON, |d| {
-        d.status.as_ref().is_none_or(|s| s.replicas.unwrap_or(0) == 0)
-    })
-    .await?;
-
+    let operators = stage.operator_leaves().await?;
     place.api::<Provider>().delete("vc", &DeleteParams::default()).await?;
     watch::never(
         &place.api::<Provider>(),
@@ -121,15 +112,8 @@ pub(crate) async fn what_was_deleted_while_the_operator_was_away(stage: &Stage) 
     let binding = objects.cluster_role_bindings.get_opt(&objects.binding).await?;
     binding.context("the ClusterRoleBinding went by itself")?;
 
-    scale(&operators, wanted).await?;
+    stage.operator_returns(operators).await?;
     watch::gone(&place.api::<Provider>(), "vc", SOON).await?;
     objects.gone().await?;
-    watch::see(&operators, names::OPERATOR, "is back", SOON, available).await?;
     place.clear().await
-}
-
-async fn scale(deployments: &Api<Deployment>, replicas: i32) -> Result<()> {
-    let patch = Patch::Merge(json!({ "spec": { "replicas": replicas } }));
-    deployments.patch(names::OPERATOR, &PatchParams::default(), &patch).await?;
-    Ok(())
 }

@@ -1,11 +1,11 @@
 //! What is secret is in no log, status, Event, object, metric, answer or output, whatever goes wrong with it.
-use crate::lives::scene::namespace;
 use crate::operator::Operator;
 use crate::stage::{SOON, Stage, installed};
 use anyhow::{Context, Result, bail, ensure};
 use banlieue::k8s::crd::{Backend, Provider};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::watch;
+use banlieue_suite::objects::namespace;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;

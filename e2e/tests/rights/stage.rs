@@ -1,14 +1,15 @@
 //! [`Stage`]: a control plane with the product installed on it, and nothing of it running.
 use crate::lab;
 use crate::operator::Operator;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, product};
+use banlieue_suite::hand;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::DeleteParams;
 use kube::{Api, Client};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -56,17 +57,12 @@ impl Stage {
 
     /// The program as a person runs it.
     pub(crate) fn banlieue(&self, args: &[&str]) -> Result<Output> {
-        let mut command = Command::new(&self.program);
-        command.args(args).stdin(Stdio::null()).env("NO_PROXY", "*");
-        command.env("KUBECONFIG", self.cluster.kubeconfig_path()).output().context("cannot run the program")
+        hand::run(&self.program, &self.cluster.kubeconfig_path(), args)
     }
 
     /// What it prints where it must not fail.
     pub(crate) fn done(&self, args: &[&str]) -> Result<String> {
-        let output = self.banlieue(args)?;
-        let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-        ensure!(output.status.success(), "{args:?}: {text}");
-        Ok(text)
+        hand::done(&self.program, &self.cluster.kubeconfig_path(), args)
     }
 
     /// Takes a Lease away, so that whoever comes next has to make it.

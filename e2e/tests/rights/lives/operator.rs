@@ -1,5 +1,5 @@
 //! The operator's life: one Provider that comes before its class, is minted, edited, moved and deleted.
-use super::scene::{NAME, Scene, namespace, pods};
+use super::scene::{NAME, Scene, pods};
 use crate::stage::{SOON, Stage, installed};
 use crate::until::until;
 use anyhow::Result;
@@ -8,6 +8,7 @@ use banlieue::k8s::crd::{Backend, Provider};
 use banlieue::k8s::kinds;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::watch;
+use banlieue_suite::objects::namespace;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};

@@ -6,6 +6,7 @@ use banlieue::k8s::crd::{Backend, Provider, ProviderClass};
 use banlieue::k8s::kinds;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::watch;
+use banlieue_suite::objects;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
@@ -30,7 +31,7 @@ impl Scene {
     /// A new one.
     pub(crate) async fn new(stage: &Stage, name: &str) -> Result<Self> {
         let (client, sim) = (stage.client.clone(), stage.cluster.vcsim()?);
-        namespace(&client, name).await?;
+        objects::namespace(&client, name).await?;
         let secret = json!({ "metadata": { "name": "creds" }, "stringData": { "username": sim.username, "password": sim.password } });
         let secrets: Api<Secret> = Api::namespaced(client.clone(), name);
         secrets.create(&PostParams::default(), &serde_json::from_value(secret)?).await?;
@@ -51,13 +52,7 @@ impl Scene {
 
     /// A class; `more` is merged into its spec.
     pub(crate) async fn class(&self, name: &str, backend: Backend, more: Value) -> Result<ProviderClass> {
-        let mut spec =
-            json!({ "backend": backend, "image": { "repository": "registry.invalid/banlieue", "tag": "1" } });
-        for (field, content) in more.as_object().into_iter().flatten() {
-            spec[field] = content.clone();
-        }
-        let class = json!({ "apiVersion": "banlieue.io/v1alpha1", "kind": "ProviderClass", "metadata": { "name": name }, "spec": spec });
-        Ok(self.classes.create(&PostParams::default(), &serde_json::from_value(class)?).await?)
+        objects::class(&self.client, name, backend, more).await
     }
 
     /// Changes the Provider's spec.
@@ -115,12 +110,4 @@ fn gone_already(answer: kube::Result<()>) -> Result<()> {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         other => other.context("it cannot be deleted"),
     }
-}
-
-/// A new namespace.
-pub(crate) async fn namespace(client: &Client, name: &str) -> Result<()> {
-    let namespace = json!({ "metadata": { "name": name } });
-    let api: Api<Namespace> = Api::all(client.clone());
-    api.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
-    Ok(())
 }
