@@ -3,24 +3,18 @@ use crate::five::SOON;
 use crate::place::{Place, workload};
 use crate::stage::Stage;
 use crate::until::until;
-use crate::writes::what;
+use crate::writes::{each, what};
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Phase, Reason};
 use banlieue::k8s::crd::Backend;
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// A rolling update of that one, in place; the others are not touched.
 pub(crate) async fn one_of_three(stage: &Stage) -> Result<()> {
     let place = Place::new(stage, "canary").await?;
     let image = json!({ "repository": "registry.invalid/banlieue", "tag": "canary" });
     let class = place.class("canary-next", Backend::Vsphere, json!({ "image": image })).await?;
-    for name in ["a", "b", "c"] {
-        place.register(name).await?;
-    }
-    for name in ["a", "b", "c"] {
-        place.ready(name).await?;
-    }
+    place.fleet(&["a", "b", "c"]).await?;
     let uids = place.five("b").uids().await?;
     // Ready is the operator's last write, the Deployment's controller may still write after it
     let still = |name: &'static str| {
@@ -87,10 +81,9 @@ pub(crate) async fn twenty_providers_follow_an_edit(stage: &Stage) -> Result<()>
         Ok(if waiting.is_empty() { Ok(()) } else { Err(format!("{waiting:?} have none")) })
     })
     .await?;
-    let counts = writes.counts()?;
+    let wanted = each(&["patch deployments", "patch providers/status", "create events"], FLEET);
+    let counts = writes.come_to("the edit", |counts| *counts == wanted).await?;
     println!("figure: an edit of a class of {FLEET}: {counts:?}");
-    let wanted = ["patch deployments", "patch providers/status", "create events"].map(|w| (w.to_owned(), FLEET));
-    ensure!(counts == BTreeMap::from(wanted), "counted {counts:?}");
     stage.kubelet.release(&place.name).await?;
     for name in &names {
         place.ready(name).await?;
@@ -113,7 +106,5 @@ pub(crate) async fn an_edit_that_changes_nothing(stage: &Stage) -> Result<()> {
         w.provider_class.as_ref().is_some_and(|c| c.generation == class.metadata.generation)
     };
     place.says("p", "the new generation", told).await?;
-    let counts = writes.counts()?;
-    ensure!(counts == BTreeMap::from([("patch providers/status".into(), 1)]), "counted {counts:?}");
-    Ok(())
+    writes.come_to("the edit", |counts| *counts == each(&["patch providers/status"], 1)).await.map(drop)
 }

@@ -2,6 +2,7 @@
 use crate::place::{Place, workload};
 use crate::stage::{OPERATOR, Stage};
 use crate::until::until;
+use crate::writes::{Counts, each, statuses};
 use anyhow::{Result, ensure};
 use banlieue::fsm::{Part, Reason};
 use banlieue::k8s::crd::Provider;
@@ -72,15 +73,22 @@ async fn come(place: &Place<'_>) -> Result<BTreeSet<String>> {
     let uids: BTreeSet<_> = all().await?.iter().filter_map(|p| p.uid()).collect();
     ensure!(uids.len() == FLEET);
     ensure!(owners(stage).await?.into_values().filter(|there| there.is_superset(&uids)).count() == Part::ALL.len());
-    let mut counts = writes.counts()?;
-    println!("figure: {FLEET} Providers without pods at once: {counts:?}");
+    let once = [
+        "patch serviceaccounts",
+        "patch roles",
+        "patch rolebindings",
+        "patch clusterrolebindings",
+        "patch deployments",
+        "patch providers",
+        "create events",
+    ];
     // what is made is told first, and then that it has no pods: the second is no edge
-    let statuses = counts.remove("patch providers/status").unwrap_or(0);
-    ensure!((FLEET..=2 * FLEET).contains(&statuses), "{statuses} of the status");
-    let each = ["serviceaccounts", "roles", "rolebindings", "clusterrolebindings", "deployments", "providers"];
-    let mut wanted: BTreeMap<_, _> = each.into_iter().map(|w| (format!("patch {w}"), FLEET)).collect();
-    wanted.insert("create events".into(), FLEET);
-    ensure!(counts == wanted, "counted {counts:?}");
+    let right = |counts: &Counts| {
+        let (statuses, others) = statuses(counts);
+        (FLEET..=2 * FLEET).contains(&statuses) && others == each(&once, FLEET)
+    };
+    let counts = writes.come_to("all", right).await?;
+    println!("figure: {FLEET} Providers without pods at once: {counts:?}");
 
     none_refused(&log)?;
     Ok(uids)

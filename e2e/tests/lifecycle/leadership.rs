@@ -147,8 +147,7 @@ pub(crate) async fn a_leader_that_sleeps_is_replaced(stage: &Stage) -> Result<()
     let sleeper = stage.take_operator().await?;
     sleeper.signal("STOP")?;
     second.leads().await?;
-    place.register("asleep").await?;
-    place.ready("asleep").await?;
+    place.registered("asleep").await?;
     let writes = place.writes(&["asleep", "before"])?;
     sleeper.signal("CONT")?;
     let status = sleeper.ends(SOON).await?;

@@ -10,7 +10,9 @@ use banlieue::k8s::crd::{
 };
 use banlieue_e2e::watch;
 use banlieue_suite::objects;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use k8s_openapi::api::events::v1::Event;
+use kube::ResourceExt;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 /// A namespace, and a class of the same name.
@@ -79,21 +81,46 @@ impl<'s> Place<'s> {
         self.create(&self.draft(name)).await
     }
 
-    /// A Provider of the place's class, once it is Ready.
+    /// A Provider of the place's class, once it is Ready and that was announced.
     pub(crate) async fn registered(&self, name: &str) -> Result<Provider> {
         self.register(name).await?;
-        self.ready(name).await
+        let ready = self.ready(name).await?;
+        self.announced(std::slice::from_ref(&ready)).await?;
+        Ok(ready)
     }
 
     /// Providers of these names, once all of them are Ready.
-    pub(crate) async fn fleet(&self, names: &[String]) -> Result<()> {
+    pub(crate) async fn fleet(&self, names: &[impl AsRef<str>]) -> Result<()> {
         for name in names {
-            self.register(name).await?;
+            self.register(name.as_ref()).await?;
         }
+        let mut ready = Vec::new();
         for name in names {
-            self.ready(name).await?;
+            ready.push(self.ready(name.as_ref()).await?);
         }
-        Ok(())
+        self.announced(&ready).await
+    }
+
+    /// Waits until each has an Event with its reason. That goes beside the status, and may be asked for after the status is seen:
+    /// what is counted from here on is of what comes next.
+    pub(crate) async fn announced(&self, providers: &[Provider]) -> Result<()> {
+        until("each has its Event", SOON, async || {
+            let events = self.events().await?;
+            let silent = |p: &&Provider| {
+                let reason = workload(p).and_then(|w| w.reason).map(|r| r.as_str());
+                let tells = |e: &Event| e.regarding.as_ref().and_then(|r| r.uid.as_ref()) == p.metadata.uid.as_ref();
+                !events.iter().any(|e| tells(e) && e.reason.as_deref() == reason)
+            };
+            let silent: Vec<_> = providers.iter().filter(silent).map(|p| p.name_any()).collect();
+            Ok(if silent.is_empty() { Ok(()) } else { Err(silent.join(", ")) })
+        })
+        .await
+    }
+
+    /// The Events of the namespace.
+    pub(crate) async fn events(&self) -> Result<Vec<Event>> {
+        let api: Api<Event> = Api::namespaced(self.stage.client.clone(), &self.name);
+        Ok(api.list(&ListParams::default()).await?.items)
     }
 
     /// Edits a Provider.

@@ -10,7 +10,7 @@ use banlieue_e2e::watch;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, ListParams};
+use kube::api::{Api, DeleteParams};
 use serde_json::{Value, json};
 
 /// A Provider's whole life, over every phase and both kinds of edge: a change of phase, and one blocker after the other.
@@ -108,9 +108,8 @@ pub(crate) fn lines(stage: &Stage, provider: &Provider) -> Result<Vec<Value>> {
 }
 
 async fn events(place: &Place<'_>, provider: &Provider) -> Result<Vec<Event>> {
-    let api: Api<Event> = Api::namespaced(place.stage.client.clone(), &place.name);
     let about = |event: &Event| event.regarding.as_ref().and_then(|r| r.uid.clone()) == provider.uid();
-    Ok(api.list(&ListParams::default()).await?.items.into_iter().filter(about).collect())
+    Ok(place.events().await?.into_iter().filter(about).collect())
 }
 
 /// A namespace that goes takes no Event any more. That is written down, and stops nothing.

@@ -177,6 +177,7 @@ async fn denied(stage: &Stage, name: &str, span: Duration, most: usize) -> Resul
 
 /// What the operator writes while a Provider is refused for this reason, which it is for all that time.
 async fn meanwhile(place: &Place<'_>, reason: Reason, span: Duration) -> Result<BTreeMap<String, usize>> {
+    place.announced(&[place.providers.get("p").await?]).await?;
     let writes = place.writes(&["p"])?;
     let left = |p: &Provider| workload(p).is_none_or(|w| w.reason != Some(reason));
     let what = format!("it no longer says {reason}");

@@ -3,6 +3,7 @@ use crate::five::SOON;
 use crate::place::{Place, workload};
 use crate::stage::Stage;
 use crate::until::until;
+use crate::writes::{Counts, each, statuses};
 use anyhow::{Result, ensure};
 use banlieue::fsm::{Phase, Reason};
 use banlieue::k8s::crd::Provider;
@@ -10,7 +11,6 @@ use banlieue_e2e::watch;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// How long nothing may be written.
@@ -26,7 +26,6 @@ pub(crate) async fn a_new_provider_takes_eight_writes(stage: &Stage) -> Result<(
     place.register("p").await?;
     place.says("p", "Provisioning", |w| w.phase == Phase::Provisioning).await?;
     pods_made(&place, 1).await?;
-    let counts = writes.counts()?;
     let first = [
         "patch providers",
         "patch serviceaccounts",
@@ -37,13 +36,13 @@ pub(crate) async fn a_new_provider_takes_eight_writes(stage: &Stage) -> Result<(
         "create events",
         "patch providers/status",
     ];
-    ensure!(counts == BTreeMap::from(first.map(|w| (w.to_owned(), 1))), "counted {counts:?}");
+    writes.come_to("a new Provider", |counts| *counts == each(&first, 1)).await?;
     stage.kubelet.release(&place.name).await?;
     place.ready("p").await?;
-    let counts = writes.counts()?;
+    let mut wanted = each(&first, 1);
+    wanted.extend(each(&["create events", "patch providers/status"], 2));
+    let counts = writes.come_to("Ready", |counts| *counts == wanted).await?;
     println!("figure: a new Provider until it is Ready: {counts:?}");
-    let twice = |w: &str| if w == "create events" || w == "patch providers/status" { 2 } else { 1 };
-    ensure!(counts == BTreeMap::from(first.map(|w| (w.to_owned(), twice(w)))), "counted {counts:?}");
     Ok(())
 }
 
@@ -56,12 +55,8 @@ pub(crate) async fn each_edge_takes_two_writes(stage: &Stage) -> Result<()> {
     let mut writes = place.writes(&["p"])?;
     let mut took = async |what: &str, more: &[&str]| {
         // the operator's last write is the status, and its Event goes beside it: the next edge waits for both
-        let wanted = BTreeMap::from_iter(edge.iter().chain(more).map(|w| ((*w).to_owned(), 1)));
-        until(&format!("the writes of {what}"), SOON, async || {
-            let counts = writes.counts()?;
-            Ok(if counts == wanted { Ok(()) } else { Err(format!("{counts:?}")) })
-        })
-        .await?;
+        let wanted = each(&[&edge, more].concat(), 1);
+        writes.come_to(what, |counts| *counts == wanted).await?;
         writes = place.writes(&["p"])?;
         anyhow::Ok(())
     };
@@ -83,11 +78,11 @@ pub(crate) async fn each_edge_takes_two_writes(stage: &Stage) -> Result<()> {
     stage.kubelet.release(&place.name).await?;
     place.ready("p").await?;
     // the new pod is ready before the old one is gone: that both are is a number, which may be told, too
-    let mut counts = writes.counts()?;
-    let statuses = counts.remove("patch providers/status").unwrap_or(0);
-    ensure!((1..=2).contains(&statuses), "{statuses} of the status for the end of a rollout");
-    ensure!(counts.keys().all(|what| what == "create events"), "counted {counts:?}");
-    Ok(())
+    let right = |counts: &Counts| {
+        let (statuses, others) = statuses(counts);
+        (1..=2).contains(&statuses) && others == each(&["create events"], 1)
+    };
+    writes.come_to("the end of a rollout", right).await.map(drop)
 }
 
 /// Pods that become ready one after the other change a number and no phase: one status for a number, and not one for each
@@ -111,12 +106,14 @@ pub(crate) async fn numbers_are_told_once_a_second(stage: &Stage) -> Result<()> 
         .await?;
     }
     place.says("p", "all are ready", |w| w.ready_replicas == Some(PODS)).await?;
-    let (mut counts, seconds) = (writes.counts()?, began.elapsed().as_secs() as usize);
-    println!("figure: {PODS} pods became ready in {seconds} s: {counts:?}");
-    let statuses = counts.remove("patch providers/status").unwrap_or(0);
+    let seconds = began.elapsed().as_secs() as usize;
     // the edge, and then the numbers
-    ensure!(statuses <= seconds + 2, "{statuses} of the status in {seconds} s");
-    ensure!(counts == BTreeMap::from([("create events".into(), 1)]), "more than numbers was written: {counts:?}");
+    let right = |counts: &Counts| {
+        let (statuses, others) = statuses(counts);
+        statuses <= seconds + 2 && others == each(&["create events"], 1)
+    };
+    let counts = writes.come_to("numbers", right).await?;
+    println!("figure: {PODS} pods became ready in {seconds} s: {counts:?}");
     Ok(())
 }
 
@@ -144,9 +141,7 @@ async fn at_rest(stage: &Stage, name: &str, span: Duration) -> Result<()> {
     let place = Place::new(stage, name).await?;
     let names: Vec<String> = (0..FLEET).map(|i| format!("p{i}")).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
-    let making = place.writes(&known)?;
     place.fleet(&names).await?;
-    println!("figure: {FLEET} Providers until they are Ready: {:?}", making.counts()?);
     let versions = async || {
         let list = place.providers.list(&Default::default()).await?;
         anyhow::Ok(list.items.into_iter().map(|p| p.metadata.resource_version).collect::<Vec<_>>())

@@ -24,9 +24,7 @@ pub(crate) async fn another_secret_is_granted_in_place_of_the_first(stage: &Stag
     ensure!(*names == json!(["others", "roots"]), "granted are {names}");
     let edges: Vec<_> = workload(&seen).context("no status")?.transitions.iter().map(|edge| edge.reason).collect();
     ensure!(edges.contains(&Reason::SpecChanged), "the edges are {edges:?}");
-    let counts = writes.counts()?;
-    let once = |what: &str| counts.get(what) == Some(&1);
-    ensure!(once("patch roles") && !counts.keys().any(|what| what.ends_with("deployments")), "written: {counts:?}");
+    writes.come_to("the edit", |counts| counts.get("patch roles") == Some(&1)).await?;
     ensure!(five.marks().await?.remove(&Part::Deployment) == pods, "the Deployment was written");
     Ok(())
 }

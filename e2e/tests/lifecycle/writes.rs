@@ -1,11 +1,27 @@
 //! [`Writes`]: what the operator wrote for some Providers, by the API server's own record.
+use crate::five::SOON;
 use crate::place::Place;
 use crate::stage::OPERATOR;
+use crate::until::until;
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::Backend;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::audit::{Entry, Log};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// How many writes there are of each kind: `verb resource/subresource`.
+pub(crate) type Counts = BTreeMap<String, usize>;
+
+/// `number` writes of each of these kinds, and no others.
+pub(crate) fn each(kinds: &[&str], number: usize) -> Counts {
+    kinds.iter().map(|kind| ((*kind).to_owned(), number)).collect()
+}
+
+/// The writes of the status, and all others.
+pub(crate) fn statuses(counts: &Counts) -> (usize, Counts) {
+    let mut others = counts.clone();
+    (others.remove("patch providers/status").unwrap_or(0), others)
+}
 
 /// The operator's requests about some Providers of one namespace since some moment.
 pub(crate) struct Writes {
@@ -38,13 +54,22 @@ impl Writes {
             .collect())
     }
 
-    /// How many of them there are of each kind: `verb resource/subresource`.
-    pub(crate) fn counts(&self) -> Result<BTreeMap<String, usize>> {
-        let mut counts = BTreeMap::new();
+    /// How many of them there are of each kind, as of now: those of a moment ago may be missing.
+    pub(crate) fn counts(&self) -> Result<Counts> {
+        let mut counts = Counts::new();
         for entry in self.entries()? {
             *counts.entry(what(&entry)).or_insert(0) += 1;
         }
         Ok(counts)
+    }
+
+    /// Waits until the counts are so: what a write does is seen before it is on record. One too many is never waited away.
+    pub(crate) async fn come_to(&self, what: &str, good: impl Fn(&Counts) -> bool) -> Result<Counts> {
+        until(&format!("the record of the writes of {what}"), SOON, async || {
+            let counts = self.counts()?;
+            Ok(if good(&counts) { Ok(counts) } else { Err(format!("{counts:?}")) })
+        })
+        .await
     }
 
     /// That nothing was written.
