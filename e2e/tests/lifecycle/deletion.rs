@@ -5,7 +5,6 @@ use crate::pod::Pod;
 use crate::records::lines;
 use crate::stage::Stage;
 use crate::until::until;
-use crate::writes::what;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Part, Phase, Reason};
 use banlieue::k8s::crd::Backend;
@@ -92,11 +91,9 @@ pub(crate) async fn nothing_is_sent_to_what_is_gone(stage: &Stage) -> Result<()>
         watch::gone(&place.providers, name, SOON).await?;
         place.five(name).gone().await?;
     }
-    let entries = writes.entries()?;
-    let vain: Vec<_> = entries.iter().filter(|e| e.code() >= 400).map(|e| e.line()).collect();
+    writes.come_to("the releases", |counts| counts.get("patch providers") == Some(&names.len())).await?;
+    let vain: Vec<_> = writes.entries()?.into_iter().filter(|e| e.code() >= 400).map(|e| e.line()).collect();
     ensure!(vain.is_empty(), "sent in vain:\n{}", vain.join("\n"));
-    let released = entries.iter().filter(|e| what(e) == "patch providers").count();
-    ensure!(released == names.len(), "{released} finalizers were released, of {}", names.len());
     Ok(())
 }
 
