@@ -46,24 +46,24 @@ pub(crate) async fn no_write_was_without_effect(stage: &Stage) -> Result<()> {
 /// Once its finalizer is off a Provider that nobody else holds, the operator asks and writes nothing more about it.
 pub(crate) async fn nothing_follows_the_release_of_a_finalizer(stage: &Stage) -> Result<()> {
     let entries = record(stage).await?;
+    let made = made(entries);
+    // one that is made again is another one; its name is free, and it may be on record, before the release is
+    let is_another = |address: &Address, release: &Entry, entry: &Entry| {
+        made.get(address).into_iter().flatten().any(|made| {
+            made.stage_timestamp > release.request_received_timestamp
+                && made.request_received_timestamp < entry.request_received_timestamp
+        })
+    };
     let mut released: HashMap<Address, &Entry> = HashMap::new();
     let (mut releases, mut late) = (0, Vec::new());
-    for entry in entries {
+    for entry in entries.iter().filter(|e| e.user.username == OPERATOR) {
         let Some(at) = entry.object_ref.as_ref() else { continue };
-        if at.resource == "providers" && entry.verb == "create" {
-            // one that is made again is another one; the name of a new object may be in the answer alone
-            let name = entry.response_object.as_ref().and_then(|o| o.metadata.name.as_deref()).unwrap_or_default();
-            for address in addresses(&at.namespace, name) {
-                released.remove(&address);
-            }
-        }
-        if entry.user.username != OPERATOR {
-            continue;
-        }
         if releases_the_last_finalizer(entry) {
             releases += 1;
             released.extend(addresses(&at.namespace, &at.name).into_iter().map(|a| (a, entry)));
-        } else if let Some(release) = asked_about(at).iter().find_map(|a| released.get(a))
+        } else if let Some(release) = asked_about(at)
+            .iter()
+            .find_map(|a| released.get(a).filter(|release| !is_another(a, release, entry)))
             && entry.request_received_timestamp > release.stage_timestamp
             // the orphan sweep reads Providers that it misses
             && (&*at.resource, &*entry.verb) != ("providers", "get")
@@ -74,6 +74,19 @@ pub(crate) async fn nothing_follows_the_release_of_a_finalizer(stage: &Stage) ->
     println!("figure: {releases} Providers let go");
     ensure!(late.is_empty(), "after the release of the finalizer:\n{}", late.join("\n"));
     Ok(())
+}
+
+/// The creations of Providers, by all that such a one is asked about at. The name of a new object may be in the answer alone.
+fn made(entries: &[Entry]) -> HashMap<Address, Vec<&Entry>> {
+    let mut made: HashMap<Address, Vec<&Entry>> = HashMap::new();
+    for entry in entries.iter().filter(|e| e.resource() == "providers" && e.verb == "create") {
+        let namespace = entry.object_ref.as_ref().map_or("", |at| &at.namespace);
+        let name = entry.response_object.as_ref().and_then(|o| o.metadata.name.as_deref()).unwrap_or_default();
+        for address in addresses(namespace, name) {
+            made.entry(address).or_default().push(entry);
+        }
+    }
+    made
 }
 
 /// The operator asked for no Secret.
