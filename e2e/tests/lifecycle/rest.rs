@@ -141,7 +141,9 @@ async fn at_rest(stage: &Stage, name: &str, span: Duration) -> Result<()> {
     let place = Place::new(stage, name).await?;
     let names: Vec<String> = (0..FLEET).map(|i| format!("p{i}")).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    let making = place.writes(&known)?;
     place.fleet(&names).await?;
+    println!("figure: {FLEET} Providers until they are Ready: {:?}", making.counts()?);
     let versions = async || {
         let list = place.providers.list(&Default::default()).await?;
         anyhow::Ok(list.items.into_iter().map(|p| p.metadata.resource_version).collect::<Vec<_>>())

@@ -24,7 +24,8 @@ pub(crate) async fn another_secret_is_granted_in_place_of_the_first(stage: &Stag
     ensure!(*names == json!(["others", "roots"]), "granted are {names}");
     let edges: Vec<_> = workload(&seen).context("no status")?.transitions.iter().map(|edge| edge.reason).collect();
     ensure!(edges.contains(&Reason::SpecChanged), "the edges are {edges:?}");
-    writes.come_to("the edit", |counts| counts.get("patch roles") == Some(&1)).await?;
+    let counts = writes.come_to("the edit", |counts| counts.get("patch roles") == Some(&1)).await?;
+    ensure!(!counts.keys().any(|what| what.ends_with("deployments")), "written: {counts:?}");
     ensure!(five.marks().await?.remove(&Part::Deployment) == pods, "the Deployment was written");
     Ok(())
 }
