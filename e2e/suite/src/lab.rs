@@ -21,6 +21,10 @@ const SLOW: Duration = Duration::from_secs(20);
 pub trait Stage: Send + Sync + Sized + 'static {
     /// Makes it, on a cluster of this name.
     fn start(name: &str) -> impl Future<Output = Result<Self>>;
+    /// What is done before each test; nothing, where tests leave nothing to each other.
+    fn before(&self) -> impl Future<Output = Result<()>> {
+        async { Ok(()) }
+    }
     /// Ends all of it but the cluster.
     fn into_cluster(self) -> Cluster;
 }
@@ -69,7 +73,11 @@ impl<S: Stage> Lab<S> {
         let test = async {
             let began = Instant::now();
             let limit = if matches!(manner, Manner::Long) { LONG_LIMIT } else { TEST_LIMIT };
-            let done = tokio::time::timeout(limit, body(&stage)).await;
+            let whole = async {
+                stage.before().await?;
+                body(&stage).await
+            };
+            let done = tokio::time::timeout(limit, whole).await;
             if began.elapsed() > SLOW {
                 println!("slow: {name} took {:.0} s", began.elapsed().as_secs_f64());
             }

@@ -3,6 +3,7 @@ use crate::model::{PAUSE, SOON};
 use crate::story::{KEYS, Key, Kind, Write};
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::Fault;
+use banlieue::k8s::kinds;
 use banlieue::k8s::manifests::names;
 use banlieue::k8s::refusal;
 use banlieue_machine::server::{Finalizer, Guard, Manager, Object, Piece, Propagation, Uid};
@@ -57,10 +58,7 @@ impl Real {
             }
         };
         let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
-        match key.namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-            None => Api::all_with(self.client.clone(), &resource),
-        }
+        kinds::within(&self.client, &resource, key.namespace)
     }
 
     /// Writes, and tells the uid, or what the refusal means by the product's own reading.

@@ -16,6 +16,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::DeleteParams;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -23,10 +24,6 @@ use std::time::Duration;
 const A_LOOK: Duration = Duration::from_secs(35);
 /// How long the end of that may take to be seen: a pod renews its Lease every 20 seconds.
 const RENEWED: Duration = Duration::from_secs(90);
-/// The signal that freezes a simulator: it answers nobody, and forgets nothing.
-const FREEZE: i32 = 19;
-/// The signal that lets it go on.
-const THAW: i32 = 18;
 
 /// How often the pods of a Provider have asked for its class, which they do at each look.
 fn looks(site: &Site, log: &Log, name: &str) -> Result<usize> {
@@ -82,9 +79,10 @@ async fn left_alone(
         !kept || conditions(p) != conditions(&paused)
     };
     let story = async {
-        stage.cluster.signal_component(&sim.component, FREEZE)?;
+        // frozen, it answers nobody and forgets nothing
+        stage.cluster.signal_component(&sim.component, Signal::STOP.as_raw())?;
         lease::renewed(site, "vc", &holder, Timestamp::now() + A_LOOK, RENEWED).await?;
-        stage.cluster.signal_component(&sim.component, THAW)?;
+        stage.cluster.signal_component(&sim.component, Signal::CONT.as_raw())?;
         let counts = sim.counts().await?;
         ensure!(counts == before, "paused, it went from {before:?} to {counts:?}");
         let looks = looks(site, &log, "vc")?;

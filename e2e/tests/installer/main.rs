@@ -19,24 +19,14 @@ mod things;
 mod upgrade;
 
 use banlieue_suite::{deploy as files, grants, lab, operator, tests, until};
-use lab::{Lab, Manner};
+use lab::Lab;
 use stage::Stage;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// `on_an_empty_cluster!(lab: module::test, …)`: as `tests!`, whatever the one before has left.
-macro_rules! on_an_empty_cluster {
-    ($lab:ident: $($module:ident::$name:ident),* $(,)?) => {
-        vec![$($lab.trial(Manner::Alone, concat!(stringify!($module), "::", stringify!($name)), async |stage: &Stage| {
-            stage.empty().await?;
-            $module::$name(stage).await
-        })),*]
-    };
-}
-
 fn main() -> ExitCode {
     let lab = Arc::new(Lab::<Stage>::new(env!("CARGO_CRATE_NAME")));
-    let trials = on_an_empty_cluster!(lab:
+    let trials = tests!(lab, Alone:
         deploy::the_files_are_what_the_installer_installs,
         deploy::the_gitops_trees_are_taken,
         remove::a_cluster_is_as_it_was,

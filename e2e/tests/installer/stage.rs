@@ -3,9 +3,11 @@ use crate::lab;
 use crate::operator::Operator;
 use crate::things::{self, Thing};
 use crate::until::until;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, product};
+use banlieue_suite::hand;
+pub(crate) use banlieue_suite::hand::text;
 use kube::Client;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -42,6 +44,28 @@ impl lab::Stage for Stage {
         Ok(stage)
     }
 
+    /// Takes away what an earlier test has left, one that failed in its middle above all, and waits until nothing of it is there.
+    async fn before(&self) -> Result<()> {
+        let left = self.left().await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        println!("an earlier test left {} objects, the first: {}", left.len(), left[0]);
+        until("the cluster is empty", SOON, async || {
+            // a kind that is on its way out cannot be listed for a moment
+            let left = match self.left().await {
+                Ok(left) if left.is_empty() => return Ok(Ok(())),
+                Ok(left) => left,
+                Err(error) => return Ok(Err(format!("{error:#}"))),
+            };
+            for thing in &left {
+                thing.remove(&self.client).await;
+            }
+            Ok(Err(left.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")))
+        })
+        .await
+    }
+
     fn into_cluster(self) -> Cluster {
         self.cluster
     }
@@ -55,9 +79,7 @@ impl Stage {
 
     /// The program as whoever has this kubeconfig runs it.
     pub(crate) fn banlieue_with(&self, kubeconfig: &Path, args: &[&str]) -> Result<Output> {
-        let mut command = Command::new(&self.program);
-        command.args(args).stdin(Stdio::null()).env("NO_PROXY", "*");
-        command.env("KUBECONFIG", kubeconfig).output().context("cannot run the program")
+        hand::run(&self.program, kubeconfig, args)
     }
 
     /// The program, for who runs it otherwise.
@@ -67,9 +89,7 @@ impl Stage {
 
     /// What it prints where it must not fail.
     pub(crate) fn done(&self, args: &[&str]) -> Result<String> {
-        let output = self.banlieue(args)?;
-        ensure!(output.status.success(), "{args:?}: {}", text(&output));
-        Ok(text(&output))
+        hand::done(&self.program, &self.cluster.kubeconfig_path(), args)
     }
 
     /// The operator, under the token of its account, once it leads and is fenced in.
@@ -113,28 +133,6 @@ impl Stage {
         Ok(things::all(&self.client).await?.iter().map(ToString::to_string).collect())
     }
 
-    /// Takes away what an earlier test has left, one that failed in its middle above all, and waits until nothing of it is there.
-    pub(crate) async fn empty(&self) -> Result<()> {
-        let left = self.left().await?;
-        if left.is_empty() {
-            return Ok(());
-        }
-        println!("an earlier test left {} objects, the first: {}", left.len(), left[0]);
-        until("the cluster is empty", SOON, async || {
-            // a kind that is on its way out cannot be listed for a moment
-            let left = match self.left().await {
-                Ok(left) if left.is_empty() => return Ok(Ok(())),
-                Ok(left) => left,
-                Err(error) => return Ok(Err(format!("{error:#}"))),
-            };
-            for thing in &left {
-                thing.remove(&self.client).await;
-            }
-            Ok(Err(left.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")))
-        })
-        .await
-    }
-
     async fn left(&self) -> Result<Vec<Thing>> {
         let all = things::all(&self.client).await?;
         Ok(all.into_iter().filter(|t| !t.is_of_kubernetes() && !self.at_first.contains(&t.to_string())).collect())
@@ -147,11 +145,6 @@ pub(crate) fn failure(output: &Output) -> Result<String> {
     let one = said.starts_with("error: ") && said.lines().count() == 1;
     ensure!(output.status.code() == Some(1) && one, "{}, not one line: {}", output.status, text(output));
     Ok(said)
-}
-
-/// All that a program printed.
-pub(crate) fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// How long a change of the cluster may take before it counts as not coming.

@@ -1,6 +1,7 @@
 //! [`Thing`]: any object of a cluster, of whatever kind.
 use anyhow::Result;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use banlieue::k8s::kinds;
+use kube::api::{ApiResource, DeleteParams, ListParams, Patch, PatchParams};
 use kube::discovery::{Discovery, Scope, verbs};
 use kube::{Client, ResourceExt};
 use serde_json::json;
@@ -24,7 +25,7 @@ pub(crate) async fn all(client: &Client) -> Result<Vec<Thing>> {
                 continue;
             }
             let namespaced = may.scope == Scope::Namespaced;
-            let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
+            let api = kinds::within(client, &kind, None);
             found.extend(api.list(&ListParams::default()).await?.items.into_iter().map(|object| Thing {
                 kind: kind.clone(),
                 namespace: object.namespace().filter(|_| namespaced),
@@ -45,10 +46,7 @@ impl Thing {
 
     /// Asks for its end, whoever holds it. What cannot be done now is asked for again.
     pub(crate) async fn remove(&self, client: &Client) {
-        let api: Api<DynamicObject> = match &self.namespace {
-            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &self.kind),
-            None => Api::all_with(client.clone(), &self.kind),
-        };
+        let api = kinds::within(client, &self.kind, self.namespace.as_deref());
         // without its own a kind would leave its objects behind, and have them again when it is made anew
         if self.held && self.kind.kind != "CustomResourceDefinition" {
             let free = Patch::Merge(json!({ "metadata": { "finalizers": null } }));

@@ -10,6 +10,7 @@ use banlieue::k8s::crd::{
 };
 use banlieue_e2e::watch;
 use banlieue_suite::objects;
+pub(crate) use banlieue_suite::place::workload;
 use k8s_openapi::api::events::v1::Event;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -193,11 +194,6 @@ impl<'s> Place<'s> {
 /// A new namespace.
 pub(crate) async fn namespace(stage: &Stage, name: &str) -> Result<()> {
     objects::namespace(&stage.client, name).await
-}
-
-/// What the operator says.
-pub(crate) fn workload(provider: &Provider) -> Option<&WorkloadStatus> {
-    provider.status.as_ref()?.workload.as_ref()
 }
 
 /// The sentence it says.

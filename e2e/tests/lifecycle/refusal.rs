@@ -2,6 +2,7 @@
 use crate::five::{Five, SOON};
 use crate::place::{Place, message, namespace, workload};
 use crate::stage::Stage;
+use crate::writes::Counts;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Phase, Reason};
 use banlieue::k8s::crd::{Backend, Provider};
@@ -10,7 +11,6 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ResourceQuota};
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long requests are counted.
@@ -176,7 +176,7 @@ async fn denied(stage: &Stage, name: &str, span: Duration, most: usize) -> Resul
 }
 
 /// What the operator writes while a Provider is refused for this reason, which it is for all that time.
-async fn meanwhile(place: &Place<'_>, reason: Reason, span: Duration) -> Result<BTreeMap<String, usize>> {
+async fn meanwhile(place: &Place<'_>, reason: Reason, span: Duration) -> Result<Counts> {
     place.announced(&[place.providers.get("p").await?]).await?;
     let writes = place.writes(&["p"])?;
     let left = |p: &Provider| workload(p).is_none_or(|w| w.reason != Some(reason));
