@@ -47,10 +47,10 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     let client = args.access.connect(Purpose::Person).await?;
     let found = survey(&client, &install, scope).await?;
     if found.is_empty() {
-        say("nothing is installed: there is nothing to remove");
+        nothing(&args, &found);
         return Ok(());
     }
-    show(&found, args.all);
+    show(&found, scope);
     if args.dry_run {
         say("nothing was removed: this is what would be");
         return Ok(());
@@ -64,15 +64,33 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show(found: &Survey, all: bool) {
+/// Says that there is nothing to do, and what somebody may have looked for.
+fn nothing(args: &Args, found: &Survey) {
+    found.stays.iter().for_each(|stays| say(&format!("stays      {stays}")));
+    let what = match args.provider {
+        Some(backend) => format!("no static {backend} provider is"),
+        None => "banlieue is not".into(),
+    };
+    say(&format!("{what} installed in {}: there is nothing to remove", args.namespace));
+    found.hint.iter().for_each(|hint| say(hint));
+}
+
+fn show(found: &Survey, scope: Scope) {
     for goes in &found.goes {
         say(&format!("goes       {goes}"));
     }
+    for other in &found.others {
+        say(&format!("goes       {other}, with the namespace: it is not of banlieue"));
+    }
+    let (goes, what) = match scope {
+        Scope::All => ("goes", "and its workload"),
+        Scope::Operator => ("keep", "stays; its workload, our finalizer and its status go"),
+        Scope::Provider(_) => ("keep", "stays; its status goes"),
+    };
     for provider in &found.providers {
         let meta = &provider.metadata;
         let name = format!("{}/{}", meta.namespace.as_deref().unwrap_or(""), meta.name.as_deref().unwrap_or(""));
-        let what = if all { "and its workload" } else { "stays; its workload and our finalizer go" };
-        say(&format!("{}       Provider {name} {what}", if all { "goes" } else { "keep" }));
+        say(&format!("{goes}       Provider {name} {what}"));
     }
     for stays in &found.stays {
         say(&format!("stays      {stays}"));

@@ -1,5 +1,5 @@
 //! The operator's namespace was deleted by hand, and Providers are left in others.
-use crate::stage::{SOON, Stage, provider, text};
+use crate::stage::{SOON, Stage, failure, provider, text};
 use crate::until::until;
 use anyhow::{Result, ensure};
 use banlieue::fsm::Part;
@@ -7,6 +7,7 @@ use banlieue::k8s::crd::Provider;
 use banlieue::k8s::kinds;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::watch;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
@@ -51,6 +52,34 @@ pub(crate) async fn with_its_namespace(stage: &Stage) -> Result<()> {
     stage.done(&["uninstall", "--all", "--yes"])?;
     stage.cluster.kubectl(["delete", "namespace", LEFT])?;
     Ok(())
+}
+
+/// Providers were in it, too, and our finalizers keep it: nothing can be installed there, `bootstrap` says what to do, and that works.
+pub(crate) async fn with_its_namespace_and_what_is_in_it(stage: &Stage) -> Result<()> {
+    const NAMESPACE: &str = names::DEFAULT_NAMESPACE;
+    stage.done(&["bootstrap", "operator", "--no-wait"])?;
+    let operator = stage.operator().await?;
+    let api: Api<Provider> = Api::namespaced(stage.client.clone(), NAMESPACE);
+    stage.cluster.apply(&provider(NAMESPACE, "within", "vsphere"))?;
+    watch::see(&api, "within", "it is minted", SOON, minted).await?;
+    operator.stop().await?;
+    stage.cluster.kubectl(["delete", "namespace", NAMESPACE, "--wait=false"])?;
+    // the API server's own words come with the namespace controller's first try
+    let says = ["banlieue.io/provider-workload", "run `banlieue uninstall --namespace banlieue-system`"];
+    until("it says what holds the namespace", SOON, async || {
+        let said = failure(&stage.banlieue(&["bootstrap", "operator", "--no-wait"])?)?;
+        Ok(if says.iter().all(|words| said.contains(words)) { Ok(()) } else { Err(said) })
+    })
+    .await?;
+    let pre = text(&stage.banlieue(&["check", "--pre"])?);
+    ensure!(says.iter().all(|words| pre.contains(words)), "{pre}");
+
+    stage.done(&["uninstall", "--yes", "--namespace", NAMESPACE])?;
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    watch::gone(&namespaces, NAMESPACE, SOON).await?;
+    left(stage, |_| false).await?;
+    stage.done(&["bootstrap", "operator", "--no-wait"])?;
+    stage.done(&["uninstall", "--all", "--yes"]).map(drop)
 }
 
 /// Finalizer held, workload told.

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         deploy::the_gitops_trees_are_taken,
         remove::a_cluster_is_as_it_was,
         remove::providers_stay_and_nothing_of_ours_does,
+        remove::a_namespace_that_was_there_stays,
         dry_run::it_asks_nobody,
         halfway::a_person_without_all_rights,
         halfway::the_api_server_goes_away_in_the_middle,
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         elsewhere::an_operator_leads_where_it_is_installed,
         examples::each_is_taken,
         lost::with_its_namespace,
+        lost::with_its_namespace_and_what_is_in_it,
     );
     let afterwards = tests!(lab, Alone: standalone::nothing_but_what_is_granted_was_used);
     lab.play(1, trials, afterwards)

@@ -1,11 +1,12 @@
 //! What is there after a removal.
-use crate::stage::{SOON, Stage, provider, text};
+use crate::stage::{SOON, Stage, failure, provider, text};
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::Part;
-use banlieue::k8s::crd::Provider;
+use banlieue::k8s::crd::{Provider, ProviderClass};
 use banlieue::k8s::kinds;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::watch;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
@@ -57,7 +58,7 @@ pub(crate) async fn a_cluster_is_as_it_was(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-/// Workload, finalizer and what the operator said are gone; the Provider is not.
+/// Workload, finalizer and what was said of it are gone; the Provider is not. What is left goes by the same command and no other.
 pub(crate) async fn providers_stay_and_nothing_of_ours_does(stage: &Stage) -> Result<()> {
     stage.done(&["bootstrap", "operator", "--no-wait"])?;
     let operator = stage.operator().await?;
@@ -70,17 +71,108 @@ pub(crate) async fn providers_stay_and_nothing_of_ours_does(stage: &Stage) -> Re
     };
     watch::see(&api, "vc", "it is minted", SOON, minted).await?;
     operator.stop().await?;
+    // what its pod and the controller say, which are no part of this test
+    let said = [
+        (
+            "provider",
+            "vc",
+            r#"{"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"True","reason":"BackendAvailable","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}"#,
+        ),
+        ("providerclass", "vsphere", r#"{"status":{"providers":1,"readyProviders":1}}"#),
+    ];
+    for (kind, name, status) in said {
+        stage.cluster.kubectl([
+            "-n",
+            "kept",
+            "patch",
+            kind,
+            name,
+            "--subresource=status",
+            "--type=merge",
+            "-p",
+            status,
+        ])?;
+    }
+    ensure!(stage.cluster.kubectl(READY).is_ok(), "the Provider is not Ready");
     stage.done(&["uninstall", "--yes"])?;
     let left = api.get("vc").await?;
     ensure!(left.finalizers().is_empty(), "a finalizer is left: {:?}", left.finalizers());
-    ensure!(left.status.is_none_or(|s| s.workload.is_none()), "status.workload is left");
+    let nothing_was_said =
+        |p: &Provider| p.status.as_ref().is_none_or(|s| s.workload.is_none() && s.observed_generation.is_none());
+    ensure!(nothing_was_said(&left), "a status is left: {:?}", left.status);
+    ensure!(stage.cluster.kubectl(READY).is_err(), "who waits for a Provider is told that it is Ready");
+    let classes: Api<ProviderClass> = Api::all(stage.client.clone());
+    let class = classes.get("vsphere").await?;
+    ensure!(
+        class.status.as_ref().is_none_or(|s| s.providers.is_none()),
+        "a class counts Providers that nobody serves: {:?}",
+        class.status
+    );
     for part in Part::ALL {
         let stamped = ListParams::default().labels(names::PROVIDER_UID);
         let left = kinds::everywhere(&stage.client, part).list(&stamped).await?;
         let first = left.items.first().map(ResourceExt::name_any);
         ensure!(first.is_none(), "{} {} is left", part.kind(), first.context("none")?);
     }
-    stage.done(&["uninstall", "--all", "--yes"])?;
+    what_is_left_goes(stage)?;
     stage.cluster.kubectl(["delete", "namespace", "kept"])?;
     Ok(())
+}
+
+/// As somebody waits for it.
+const READY: [&str; 6] = ["-n", "kept", "wait", "--for=condition=Ready", "provider/vc", "--timeout=1s"];
+
+/// After a removal that kept the Providers: a second one says what there is, and where the rest of it is not, nothing goes.
+fn what_is_left_goes(stage: &Stage) -> Result<()> {
+    let again = stage.done(&["uninstall", "--yes"])?;
+    let left =
+        ["stays      CustomResourceDefinition providers.banlieue.io", "--all removes it too", "nothing to remove"];
+    ensure!(left.iter().all(|line| again.contains(line)), "{again}");
+    let refused = failure(&stage.banlieue(&["uninstall", "--all", "--yes", "--namespace", "nowhere"])?)?;
+    ensure!(refused.contains("Namespace nowhere") && refused.contains("give --namespace banlieue-system"), "{refused}");
+    stage.cluster.kubectl(["-n", "kept", "get", "provider", "vc"])?;
+
+    let theirs = ["-n", names::DEFAULT_NAMESPACE, "create", "secret", "generic", "theirs", "--from-literal=k=v"];
+    stage.cluster.kubectl(theirs)?;
+    let dry = stage.done(&["uninstall", "--all", "--dry-run"])?;
+    let others: Vec<_> = dry.lines().filter(|line| line.contains("not of banlieue")).collect();
+    ensure!(others.len() == 1 && others[0].starts_with("goes       Secret banlieue-system/theirs"), "{dry}");
+    stage.done(&["uninstall", "--all", "--yes"]).map(drop)
+}
+
+/// A namespace that somebody made before is not the installer's: it stays, with what is in it and as it was.
+pub(crate) async fn a_namespace_that_was_there_stays(stage: &Stage) -> Result<()> {
+    const NAMESPACE: &str = names::DEFAULT_NAMESPACE;
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    stage.cluster.apply(&format!(
+        "apiVersion: v1
+kind: Namespace
+metadata: {{name: {NAMESPACE}, labels: {{team: infra, app.kubernetes.io/managed-by: infra}}}}
+"
+    ))?;
+    stage.cluster.kubectl(["-n", NAMESPACE, "create", "secret", "generic", "theirs", "--from-literal=k=v"])?;
+    let (before, labels) = (stage.objects().await?, namespaces.get(NAMESPACE).await?.metadata.labels);
+    stage.done(&["bootstrap", "operator", "--no-wait"])?;
+    let plan = stage.done(&["bootstrap", "operator", "--plan"])?;
+    ensure!(plan.contains("0 created, 0 changed"), "{plan}");
+    let installed = namespaces.get(NAMESPACE).await?;
+    let level = installed.labels().get("pod-security.kubernetes.io/enforce").map(String::as_str);
+    ensure!(level == Some("restricted"), "its pods may be anything: {level:?}");
+    let dry = stage.done(&["uninstall", "--all", "--dry-run"])?;
+    ensure!(dry.contains("stays      Namespace banlieue-system: it was there before"), "{dry}");
+    // a removal that kept it is no reason to forget whose it is
+    stage.done(&["uninstall", "--yes"])?;
+    let refused = failure(&stage.banlieue(&["uninstall", "--all", "--yes", "--namespace", "nowhere"])?)?;
+    ensure!(refused.contains("give --namespace banlieue-system"), "{refused}");
+    stage.done(&["uninstall", "--all", "--yes"])?;
+    ensure!(namespaces.get(NAMESPACE).await?.metadata.labels == labels, "its labels are not what they were");
+    crate::until::until("the cluster is as it was", SOON, async || {
+        let after = stage.objects().await?;
+        let more: Vec<_> = after.symmetric_difference(&before).cloned().collect();
+        Ok(if more.is_empty() { Ok(()) } else { Err(more.join("\n")) })
+    })
+    .await?;
+    let second = stage.done(&["uninstall", "--all", "--yes"])?;
+    ensure!(second.contains("nothing to remove"), "{second}");
+    stage.cluster.kubectl(["delete", "namespace", NAMESPACE]).map(drop)
 }

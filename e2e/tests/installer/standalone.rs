@@ -60,8 +60,14 @@ pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> 
     watch::see(&here, "three", "it is served", SOON, served).await?;
     drop(running);
 
-    // the shared ClusterRole stays as long as a binding names it
+    // who looks in the wrong place is told the right ones
+    let nothing = stage.done(&["uninstall", "--provider", "vsphere", "--yes"])?;
+    ensure!(nothing.contains("nothing to remove") && nothing.contains("infra"), "{nothing}");
+    // the shared ClusterRole stays as long as a binding names it, and what nobody keeps true any more goes
     stage.done(&["uninstall", "--provider", "vsphere", "--namespace", "infra", "--yes"])?;
+    for name in ["one", "two", "three"] {
+        ensure!(!served(&here.get(name).await?), "{name} has a status, and nobody serves it");
+    }
     let shared = names::shared(banlieue::k8s::crd::Backend::Vsphere);
     stage.cluster.kubectl(["get", "clusterrole", &shared])?;
     let refused = stage.banlieue(&["uninstall", "--all", "--yes"])?;
@@ -94,6 +100,8 @@ pub(crate) async fn not_beside_an_operator(stage: &Stage) -> Result<()> {
     })
     .await?;
     stage.done(&["uninstall", "--provider", "vsphere", "--yes"])?;
+    let nothing = stage.done(&["uninstall", "--provider", "vsphere", "--yes"])?;
+    ensure!(nothing.contains("nothing to remove") && nothing.contains("the operator in banlieue-system"), "{nothing}");
     // nothing names it yet, but the operator will
     let shared = names::shared(banlieue::k8s::crd::Backend::Vsphere);
     stage.cluster.kubectl(["get", "clusterrole", &shared])?;

@@ -1,5 +1,5 @@
 //! One object: looked at, asked for as a dry run, and written only if that would change it.
-use super::{Conduct, Failed};
+use super::{Conduct, Failed, namespace};
 use crate::k8s::client::Client;
 use crate::k8s::diff::diff;
 use crate::k8s::kinds;
@@ -98,8 +98,12 @@ async fn attempt(client: &Client, object: &Object, conduct: Conduct) -> Result<D
     if live.metadata.deletion_timestamp.is_some() {
         return Err(Fault::Terminating);
     }
+    let body = match object.stage {
+        Stage::Namespace => &namespace::lent(&live, &object.body),
+        _ => &object.body,
+    };
     // The server's own answer to "what would this change?": it knows defaults, quantities and fields no longer sent.
-    let would_be = api.patch(&object.name, &send.clone().dry_run(), &Patch::Apply(&object.body)).await?;
+    let would_be = api.patch(&object.name, &send.clone().dry_run(), &Patch::Apply(body)).await?;
     let (before, after) = (content(&live), content(&would_be));
     if before == after {
         return Ok((Outcome::Unchanged, vec![]));
@@ -111,7 +115,7 @@ async fn attempt(client: &Client, object: &Object, conduct: Conduct) -> Result<D
     if conduct.plan {
         return Ok((Outcome::Changed, fields));
     }
-    api.patch(&object.name, &send, &Patch::Apply(&object.body)).await?;
+    api.patch(&object.name, &send, &Patch::Apply(body)).await?;
     Ok((Outcome::Changed, fields))
 }
 

@@ -4,6 +4,7 @@ mod available;
 mod elsewhere;
 mod established;
 mod foreign;
+mod namespace;
 
 use super::client::Client;
 use super::failure::{few_words, remedy};
@@ -11,6 +12,7 @@ use super::manifests::install::{Object, Stage};
 pub use apply::Outcome;
 pub use elsewhere::{elsewhere, refuse_elsewhere, refuse_operator};
 pub use foreign::foreign;
+pub use namespace::ending;
 use std::time::{Duration, Instant};
 
 /// How to go about it.
@@ -58,7 +60,8 @@ const ESTABLISH: Duration = Duration::from_secs(30);
 /// Applies the objects in their order, and waits for what has to be waited for.
 ///
 /// # Errors
-/// At the first object that fails; those before it stay. Where a kind is another project's, before the first.
+/// At the first object that fails; those before it stay. Where a kind is another project's, or the namespace is being deleted, before
+/// the first.
 pub async fn install(
     client: &Client,
     objects: &[Object],
@@ -66,6 +69,7 @@ pub async fn install(
     tell: &mut (dyn FnMut(Event) + Send),
 ) -> Result<(), Failed> {
     foreign::refuse(client, objects).await?;
+    namespace::refuse_ending(client, objects).await?;
     let of = |stage| objects.iter().filter(move |o| o.stage == stage);
     for stage in [Stage::Namespace, Stage::Crds, Stage::Policies, Stage::Rights, Stage::Workloads, Stage::Classes] {
         for object in of(stage) {

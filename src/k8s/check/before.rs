@@ -1,6 +1,6 @@
 //! Before an installation.
 use super::{Line, Verdict, line, unknown};
-use crate::k8s::bootstrap::{foreign, refuse_elsewhere};
+use crate::k8s::bootstrap::{ending, foreign, refuse_elsewhere};
 use crate::k8s::client::Client;
 use crate::k8s::crd::crds;
 use crate::k8s::manifests::install::{Install, Object};
@@ -110,19 +110,26 @@ async fn namespace(client: &Client, name: &str) -> Line {
     match api.get_opt(name).await {
         Err(error) => unknown(CHECK, &error),
         Ok(None) => line(CHECK, Verdict::Ok, format!("{name} will be made")),
-        Ok(Some(live)) if live.metadata.deletion_timestamp.is_some() => {
-            line(CHECK, Verdict::Fail, format!("{name} is being deleted: wait until it is gone"))
-        }
-        Ok(Some(live)) => match live.labels().get("pod-security.kubernetes.io/enforce").map(String::as_str) {
-            Some("restricted") => line(CHECK, Verdict::Ok, format!("{name} is there, with Pod Security restricted")),
-            level => {
-                let level = level.unwrap_or("none");
-                let says = format!(
-                    "{name} is there, with Pod Security {level}; it will be restricted: do its other pods meet that?"
-                );
-                line(CHECK, Verdict::Warn, says)
-            }
+        Ok(Some(live)) => match ending(client, &live).await {
+            Some(failed) => line(CHECK, Verdict::Fail, failed.to_string()),
+            None => level(&live),
         },
+    }
+}
+
+/// Whether what is in a namespace meets what will be asked of it.
+fn level(live: &Namespace) -> Line {
+    const CHECK: &str = "namespace";
+    let name = live.name_any();
+    match live.labels().get("pod-security.kubernetes.io/enforce").map(String::as_str) {
+        Some("restricted") => line(CHECK, Verdict::Ok, format!("{name} is there, with Pod Security restricted")),
+        level => {
+            let level = level.unwrap_or("none");
+            let says = format!(
+                "{name} is there, with Pod Security {level}; it will be restricted: do its other pods meet that?"
+            );
+            line(CHECK, Verdict::Warn, says)
+        }
     }
 }
 

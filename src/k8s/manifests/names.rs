@@ -39,6 +39,9 @@ pub const GUARD_OF_CLASSES: &str = "banlieue-classes";
 /// What every object minted for a Provider begins with.
 pub const PREFIX: &str = "banlieue-provider";
 
+/// What the ClusterRoleBinding of every static install begins with.
+pub const STATIC_PREFIX: &str = "banlieue-static-";
+
 /// 13 base-32 characters of SHA-256 over the parts joined by `/`.
 fn hash(parts: &[&str]) -> String {
     let digest = Sha256::digest(parts.join("/").as_bytes());
@@ -69,7 +72,7 @@ pub fn lease(namespace: &str, name: &str) -> String {
 
 /// The ClusterRoleBinding of a static install.
 pub fn static_binding(namespace: &str, backend: Backend) -> String {
-    format!("banlieue-static-{}-{backend}", hash(&[namespace]))
+    format!("{STATIC_PREFIX}{}-{backend}", hash(&[namespace]))
 }
 
 /// The name where it is used alone in its namespace: `banlieue-provider-<backend>-<provider>`, or the hashed form where that is longer than 63 characters.

@@ -3,12 +3,15 @@ use super::{LOOK, PATIENCE, Scope, fail, failed};
 use crate::fsm::{ObjectRef, Part};
 use crate::k8s::bootstrap::Failed;
 use crate::k8s::client::Client;
-use crate::k8s::crd::Provider;
+use crate::k8s::crd::{Backend, Provider, ProviderClass};
 use crate::k8s::kinds;
 use crate::k8s::manifests::names;
-use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams};
+use kube::{Resource, ResourceExt};
+use serde::de::DeserializeOwned;
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 /// How long a kind made just before may not be served yet.
@@ -18,25 +21,46 @@ const POLICY: Duration = Duration::from_secs(10);
 
 /// The Providers that are concerned: those that carry our finalizer or status; where all goes, all.
 pub(super) async fn providers(client: &Client, scope: Scope) -> Result<Vec<Provider>, Failed> {
-    let api: Api<Provider> = Api::all(client.clone());
+    let all = list(client, "the Providers").await?;
+    let concerned =
+        |p: &Provider| scope == Scope::All || p.finalizers().iter().any(|f| f == names::FINALIZER) || has_workload(p);
+    Ok(all.into_iter().filter(concerned).collect())
+}
+
+/// The Providers of a namespace for which the pods of a static provider spoke.
+pub(super) async fn served(client: &Client, namespace: &str, backend: Backend) -> Result<Vec<Provider>, Failed> {
+    let all: Vec<ProviderClass> = list(client, "the ProviderClasses").await?;
+    let classes: BTreeSet<_> = all.iter().filter(|c| c.spec.backend == backend).map(ResourceExt::name_any).collect();
+    let spoken_for = |p: &Provider| {
+        p.namespace().as_deref() == Some(namespace)
+            && classes.contains(&p.spec.provider_class_ref.name)
+            && p.status.as_ref().is_some_and(|s| s.observed_generation.is_some())
+            && !has_workload(p)
+    };
+    Ok(list(client, "the Providers").await?.into_iter().filter(spoken_for).collect())
+}
+
+fn has_workload(provider: &Provider) -> bool {
+    provider.status.as_ref().is_some_and(|s| s.workload.is_some())
+}
+
+/// All objects of a kind of ours, none where the kind is gone.
+async fn list<K>(client: &Client, what: &str) -> Result<Vec<K>, Failed>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+{
+    let api: Api<K> = Api::all(client.clone());
     let until = Instant::now() + SERVED;
-    let all = loop {
+    loop {
         match api.list(&ListParams::default()).await {
-            // the kind is gone already
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(vec![]),
             // the kind was made a moment ago
             Err(kube::Error::Api(status)) if status.code == 429 && Instant::now() < until => {
                 tokio::time::sleep(LOOK).await;
             }
-            answer => break answer.map_err(|e| failed("the Providers", &e))?,
+            answer => return Ok(answer.map_err(|e| failed(what, &e))?.items),
         }
-    };
-    let concerned = |p: &Provider| {
-        scope == Scope::All
-            || p.finalizers().iter().any(|f| f == names::FINALIZER)
-            || p.status.as_ref().is_some_and(|s| s.workload.is_some())
-    };
-    Ok(all.into_iter().filter(concerned).collect())
+    }
 }
 
 /// Removes every object that carries a Provider's stamp, grants first, and waits until none is left.
@@ -82,17 +106,34 @@ pub(super) async fn release(client: &Client, provider: &Provider) -> Result<(), 
     gone(&of(provider), api.patch(&name, &PatchParams::default(), &patch).await.map(drop))
 }
 
-/// Takes off what the operator said: nobody keeps it true any more. The policy that protects it was removed a moment ago.
+/// Takes off what was said of a Provider: nobody keeps it true any more. The policy that protects it was removed a moment ago.
 pub(super) async fn forget(client: &Client, provider: &Provider) -> Result<(), Failed> {
     let (api, name) = api(client, provider);
-    let patch = Patch::Merge(json!({ "status": { "workload": null } }));
+    unsay(&api, &name, &of(provider)).await
+}
+
+/// The same of every class: who counted its Providers is gone.
+pub(super) async fn forget_classes(client: &Client) -> Result<(), Failed> {
+    let api: Api<ProviderClass> = Api::all(client.clone());
+    for class in list::<ProviderClass>(client, "the ProviderClasses").await? {
+        let name = class.name_any();
+        unsay(&api, &name, &format!("ProviderClass {name}")).await?;
+    }
+    Ok(())
+}
+
+async fn unsay<K>(api: &Api<K>, name: &str, what: &str) -> Result<(), Failed>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let patch = Patch::Merge(json!({ "status": null }));
     let until = Instant::now() + POLICY;
     loop {
-        match api.patch_status(&name, &PatchParams::default(), &patch).await {
+        match api.patch_status(name, &PatchParams::default(), &patch).await {
             Err(kube::Error::Api(status)) if status.code == 403 && Instant::now() < until => {
                 tokio::time::sleep(LOOK).await;
             }
-            answer => return gone(&of(provider), answer.map(drop)),
+            answer => return gone(what, answer.map(drop)),
         }
     }
 }

@@ -5,9 +5,6 @@ use crate::k8s::manifests::labels;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// The component of what every way of installing has.
-const COMPONENT: &str = "platform";
-
 pub(super) fn objects(install: &Install) -> Result<Vec<Object>, serde_json::Error> {
     let mut objects = vec![Object::new(
         Stage::Namespace,
@@ -15,7 +12,7 @@ pub(super) fn objects(install: &Install) -> Result<Vec<Object>, serde_json::Erro
         namespace(install),
     )?];
     for mut crd in crd::crds() {
-        crd.metadata.labels = Some(labels::installed(COMPONENT, &install.version));
+        crd.metadata.labels = Some(labels::installed(labels::PLATFORM, &install.version));
         let comment = match crd.spec.names.kind.as_str() {
             "Provider" => "Provider: one virtualization backend.",
             _ => "ProviderClass: what runs for a class of backends.",
@@ -26,7 +23,7 @@ pub(super) fn objects(install: &Install) -> Result<Vec<Object>, serde_json::Erro
 }
 
 fn namespace(install: &Install) -> Namespace {
-    let mut labels = labels::installed(COMPONENT, &install.version);
+    let mut labels = labels::installed(labels::PLATFORM, &install.version);
     for mode in ["enforce", "audit", "warn"] {
         labels.insert(format!("pod-security.kubernetes.io/{mode}"), "restricted".into());
     }

@@ -48,7 +48,7 @@ impl Pods<'_> {
     pub(super) fn deployment(self, install: &Install, replicas: i32) -> Deployment {
         // without the version: a pod restarts for what changes in it, and the image says that
         let mut labels = self.selector.clone();
-        labels.insert("app.kubernetes.io/part-of".into(), "banlieue".into());
+        labels.insert(labels::PART_OF.into(), labels::BANLIEUE.into());
         let secret = install.pull_secret.as_ref().map(|name| vec![LocalObjectReference { name: name.clone() }]);
         Deployment {
             metadata: ObjectMeta {

@@ -1,0 +1,56 @@
+//! A namespace that was there before: on its way out, or somebody else's.
+use super::Failed;
+use crate::k8s::client::Client;
+use crate::k8s::crd::Provider;
+use crate::k8s::manifests::install::{Object, Stage};
+use crate::k8s::manifests::{labels, names};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::ResourceExt;
+use kube::api::{Api, DynamicObject, ListParams};
+use serde_json::Value;
+
+/// What keeps a namespace that is being deleted, in the API server's words, and what to do about it; nothing of one that stays.
+///
+/// A Provider with our finalizer may wait for an operator that was in there: for ever, since none can be made there any more.
+pub async fn ending(client: &Client, namespace: &Namespace) -> Option<Failed> {
+    namespace.metadata.deletion_timestamp.as_ref()?;
+    let name = namespace.name_any();
+    let conditions = namespace.status.iter().flat_map(|s| s.conditions.iter().flatten());
+    let held = conditions.filter(|c| c.type_ == "NamespaceFinalizersRemaining" && c.status == "True");
+    let held = held.filter_map(|c| c.message.as_deref()).next();
+    let why = held.map_or("it is being deleted".into(), |held| format!("it is being deleted: {held}"));
+    let providers: Api<Provider> = Api::namespaced(client.clone(), &name);
+    // where they cannot be listed, the kind is gone as a rule, and they with it
+    let providers = providers.list(&ListParams::default()).await.map(|list| list.items).unwrap_or_default();
+    let todo = if providers.iter().any(|p| p.finalizers().iter().any(|f| f == names::FINALIZER)) {
+        format!(
+            "run `banlieue uninstall --namespace {name}`, which lets go the Providers in it, then the command again"
+        )
+    } else {
+        "wait until it is gone, then run the command again".into()
+    };
+    Some(Failed { object: format!("Namespace {name}"), why, todo })
+}
+
+/// Fails where the namespace to install into is being deleted.
+pub(super) async fn refuse_ending(client: &Client, objects: &[Object]) -> Result<(), Failed> {
+    let api: Api<Namespace> = Api::all(client.clone());
+    for object in objects.iter().filter(|o| o.stage == Stage::Namespace) {
+        let live = api.get_opt(&object.name).await.map_err(|e| Failed::api(object, &e))?;
+        if let Some(live) = live {
+            ending(client, &live).await.map_or(Ok(()), Err)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is sent of a namespace that somebody else made: it is not said to be made by the installer, which would remove it.
+pub(super) fn lent(live: &DynamicObject, body: &Value) -> Value {
+    let mut body = body.clone();
+    if live.labels().get(labels::MANAGED_BY).is_none_or(|by| by != labels::INSTALLER)
+        && let Some(labels) = body["metadata"]["labels"].as_object_mut()
+    {
+        labels.remove(labels::MANAGED_BY);
+    }
+    body
+}
