@@ -52,12 +52,7 @@ pub(crate) async fn an_operator_leads_where_it_is_installed(stage: &Stage) -> Re
     operator.stop().await?;
     stage.cluster.kubectl(["delete", "namespace", "bar"])?;
     stage.done(&["uninstall", "--all", "--yes", "--namespace", "foo"])?;
-    until("the cluster is as it was", SOON, async || {
-        let after = stage.objects().await?;
-        let more: Vec<_> = after.symmetric_difference(&before).cloned().collect();
-        Ok(if more.is_empty() { Ok(()) } else { Err(more.join("\n")) })
-    })
-    .await
+    stage.is_as_it_was(&before).await
 }
 
 /// The policies speak of this operator: it is denied what it must, `check` finds it so, and an open one is told.

@@ -47,12 +47,7 @@ pub(crate) async fn a_cluster_is_as_it_was(stage: &Stage) -> Result<()> {
     let asked = stage.banlieue(&["uninstall", "--all"])?;
     ensure!(asked.status.code() == Some(64) && text(&asked).contains("--yes"), "{}", text(&asked));
     stage.done(&["uninstall", "--all", "--yes"])?;
-    crate::until::until("the cluster is as it was", SOON, async || {
-        let after = stage.objects().await?;
-        let more: Vec<_> = after.symmetric_difference(&before).cloned().collect();
-        Ok(if more.is_empty() { Ok(()) } else { Err(more.join("\n")) })
-    })
-    .await?;
+    stage.is_as_it_was(&before).await?;
     let second = stage.done(&["uninstall", "--all", "--yes"])?;
     ensure!(second.contains("nothing to remove"), "{second}");
     Ok(())
@@ -166,12 +161,7 @@ metadata: {{name: {NAMESPACE}, labels: {{team: infra, app.kubernetes.io/managed-
     ensure!(refused.contains("give --namespace banlieue-system"), "{refused}");
     stage.done(&["uninstall", "--all", "--yes"])?;
     ensure!(namespaces.get(NAMESPACE).await?.metadata.labels == labels, "its labels are not what they were");
-    crate::until::until("the cluster is as it was", SOON, async || {
-        let after = stage.objects().await?;
-        let more: Vec<_> = after.symmetric_difference(&before).cloned().collect();
-        Ok(if more.is_empty() { Ok(()) } else { Err(more.join("\n")) })
-    })
-    .await?;
+    stage.is_as_it_was(&before).await?;
     let second = stage.done(&["uninstall", "--all", "--yes"])?;
     ensure!(second.contains("nothing to remove"), "{second}");
     stage.cluster.kubectl(["delete", "namespace", NAMESPACE]).map(drop)

@@ -133,6 +133,16 @@ impl Stage {
         Ok(things::all(&self.client).await?.iter().map(ToString::to_string).collect())
     }
 
+    /// Waits until there is what there was, no more and no less.
+    pub(crate) async fn is_as_it_was(&self, before: &BTreeSet<String>) -> Result<()> {
+        until("the cluster is as it was", SOON, async || {
+            let after = self.objects().await?;
+            let more: Vec<_> = after.symmetric_difference(before).cloned().collect();
+            Ok(if more.is_empty() { Ok(()) } else { Err(more.join("\n")) })
+        })
+        .await
+    }
+
     async fn left(&self) -> Result<Vec<Thing>> {
         let all = things::all(&self.client).await?;
         Ok(all.into_iter().filter(|t| !t.is_of_kubernetes() && !self.at_first.contains(&t.to_string())).collect())
