@@ -1,9 +1,10 @@
 //! `banlieue operator`: one workload per Provider.
 use super::leader;
-use crate::k8s::controller::{self, Conduct, Identity, Monitoring};
+use crate::k8s::controller::{self, Conduct, Monitoring};
 use crate::k8s::fence;
 use crate::k8s::health::Health;
 use crate::k8s::manifests::names;
+use crate::k8s::operator::Identity;
 use crate::k8s::vigil::Vigil;
 use prometheus_client::registry::Registry;
 

@@ -6,7 +6,7 @@ use super::lease::{Elector, Meta, REWOUND, Timing, Until};
 use super::manifests::names;
 use super::memory::Memory;
 use super::metrics::Metrics;
-use super::operator::Operator;
+use super::operator::{Identity, Operator};
 use super::sweep;
 use super::vigil::Vigil;
 use futures::{FutureExt, StreamExt, future, stream};
@@ -26,17 +26,6 @@ const AFTER_PANIC: Duration = Duration::from_secs(60);
 
 /// How long requests in hand may take at the end.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// Who this operator is, and where it is installed.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    /// The namespace of the installation: its Lease is there, and its Providers get plain binding names.
-    pub namespace: String,
-    /// The name of this pod, for Events.
-    pub instance: String,
-    /// What the Lease is held by: the pod's uid.
-    pub holder: String,
-}
 
 /// What is shown of a running operator.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The adapter: the only place that says `kube`.
 //!
-//! The reconcile reads: [`look`] (client) → [`manifests`] → [`observe`] → [`step`](crate::fsm::step) → [`cluster`]
+//! A [`reconcile`] reads: [`look`] (client) → [`manifests`] → [`observe`] → [`step`](crate::fsm::step) → [`cluster`]
 //! (client) → [`memory`].
 mod audit;
 pub mod bootstrap;
@@ -33,6 +33,7 @@ pub mod pod;
 pub mod predict;
 pub mod process;
 mod quantity;
+mod reconcile;
 pub mod refusal;
 pub mod rollout;
 pub mod stamp;

@@ -6,7 +6,7 @@ use super::kinds;
 use super::known::{Known, addresses};
 use super::manifests::{Manifest, names};
 use super::observe::{Raw, observe};
-use super::operator::wanted;
+use super::reconcile::wanted;
 use super::refusal::bounded;
 use crate::effects::Refusal;
 use crate::fsm::{Effect, Fault, Fence, ObjectRef, Part, Place, Plan, Sight, step};
