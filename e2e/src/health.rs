@@ -8,7 +8,7 @@ use kube::{Api, Client};
 
 use crate::cluster::Cluster;
 use crate::progress::Progress;
-use crate::{launch, node};
+use crate::{launch, node, supervisor};
 
 impl Cluster {
     /// Waits for the API server, starts what needs it, and waits for that.
@@ -45,7 +45,7 @@ impl Cluster {
                 Ok(Err(error)) => last = format!("{error:#}"),
                 Err(_) => last = "no answer".into(),
             }
-            launch::check_parts(&self.run)?;
+            supervisor::check_parts(&self.run)?;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         bail!("{what} is not ready after {seconds} s: {last}")

@@ -59,7 +59,7 @@ pub fn import(run: &RunDir, archive: &Path) -> Result<()> {
         command.output().context("cannot run ctr (package containerd)")
     };
     wait_until("containerd", std::time::Duration::from_secs(30), || {
-        crate::launch::check_parts(run)?;
+        crate::supervisor::check_parts(run)?;
         Ok((socket.exists() && ctr(&["--connect-timeout=1s", "version"])?.status.success()).then_some(()))
     })?;
     let out = ctr(&["images", "import", &archive.display().to_string()])?;

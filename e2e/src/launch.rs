@@ -101,23 +101,10 @@ fn components(run: &RunDir, options: &Options, tools: &Tools) -> Result<Vec<Comp
     Ok(all)
 }
 
-/// Fails where a part of the box does not stay up, with the end of its log: waiting longer would not help.
-pub fn check_parts(run: &RunDir) -> Result<()> {
-    for (name, state) in supervisor::status(run)? {
-        if state.failures >= 4 {
-            let log = run.log(&name);
-            let text = crate::files::tail(&log, 12);
-            let exit = state.last_exit.unwrap_or_default();
-            anyhow::bail!("{name} does not stay up ({exit}), see {}:\n{text}", log.display());
-        }
-    }
-    Ok(())
-}
-
 /// Waits until a part says on its port that it is well: kube-proxy, for one, that its rules are in place.
 pub fn wait_for_part(run: &RunDir, slot: Slot, name: &str, port: u16) -> Result<()> {
     crate::progress::wait_until(name, Duration::from_secs(60), || {
-        check_parts(run)?;
+        supervisor::check_parts(run)?;
         Ok(http_ok(&format!("{}:{port}", slot.inside()), "/healthz").then_some(()))
     })
 }

@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::component::Component;
 use crate::pki::{Authority, Pair};
 use crate::progress::{Progress, wait_until};
-use crate::{launch, packages, vcsim};
+use crate::{packages, supervisor, vcsim};
 
 /// The program, and the Debian package that has it: 12 MB with what it needs.
 pub const PROGRAM: (&str, &str) = ("libvirtd", "libvirt-daemon");
@@ -85,7 +85,7 @@ impl Cluster {
         self.add_component(&component.arg(file.display().to_string()))?;
         let address = format!("{}:{port}", self.settings.slot().inside()).parse()?;
         wait_until("libvirtd", Duration::from_secs(60), || {
-            launch::check_parts(&self.run)?;
+            supervisor::check_parts(&self.run)?;
             Ok(std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok().map(drop))
         })?;
         Ok(Host {

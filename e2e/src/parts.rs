@@ -58,7 +58,7 @@ impl Cluster {
         let sim = vcsim::describe(&self.run, self.settings.slot(), Some(name), port)?;
         let address = format!("{}:{port}", self.settings.slot().inside()).parse()?;
         crate::progress::wait_until(&sim.component, Duration::from_secs(30), || {
-            launch::check_parts(&self.run)?;
+            supervisor::check_parts(&self.run)?;
             Ok(std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok().map(drop))
         })?;
         Ok(sim)

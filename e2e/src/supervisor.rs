@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde::{Deserialize, Serialize};
 
 use crate::component::Component;
-use crate::files::RunDir;
+use crate::files::{RunDir, tail};
 
 /// How long a part may take to end on SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(20);
@@ -198,4 +198,17 @@ pub fn order(run: &RunDir, order: &str) -> Result<String> {
 /// The state of every part of the box at `run`.
 pub fn status(run: &RunDir) -> Result<BTreeMap<String, State>> {
     Ok(serde_json::from_str(&order(run, "status")?)?)
+}
+
+/// Fails where a part of the box does not stay up, with the end of its log: waiting longer would not help.
+pub fn check_parts(run: &RunDir) -> Result<()> {
+    for (name, state) in status(run)? {
+        if state.failures >= 4 {
+            let log = run.log(&name);
+            let text = tail(&log, 12);
+            let exit = state.last_exit.unwrap_or_default();
+            anyhow::bail!("{name} does not stay up ({exit}), see {}:\n{text}", log.display());
+        }
+    }
+    Ok(())
 }

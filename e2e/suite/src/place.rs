@@ -1,6 +1,7 @@
 //! [`Place`]: a namespace of a test's own, with what it takes to register backends in it.
 use crate::objects;
 use crate::stage::Stage;
+use crate::until::SOON;
 use crate::workload::Workload;
 use anyhow::{Context, Result};
 use banlieue::k8s::crd::{
@@ -17,10 +18,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, Client};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-/// How long a change of the cluster may take before it counts as not coming.
-pub const SOON: Duration = Duration::from_secs(60);
 /// The endpoint that never is: RFC 2606 keeps it so.
 pub const NOWHERE: &str = "https://vcenter.invalid/sdk";
 /// The ProviderClass that the installer makes for vSphere.

@@ -1,6 +1,6 @@
 //! [`Stage`]: a cluster with the product installed on it.
 pub use crate::hand::text;
-use crate::place::SOON;
+use crate::until::SOON;
 use crate::{deploy, lab};
 use anyhow::{Context, Result, bail, ensure};
 use banlieue::k8s::manifests::names;

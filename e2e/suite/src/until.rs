@@ -2,6 +2,9 @@
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
+/// How long a change of the cluster may take before it counts as not coming.
+pub const SOON: Duration = Duration::from_secs(60);
+
 /// Between two questions.
 const PAUSE: Duration = Duration::from_millis(25);
 

@@ -1,5 +1,5 @@
 //! [`Workload`]: the five objects of a Provider, each looked up by its own name.
-use crate::place::SOON;
+use crate::until::SOON;
 use anyhow::Result;
 use banlieue_e2e::watch;
 use k8s_openapi::api::apps::v1::Deployment;

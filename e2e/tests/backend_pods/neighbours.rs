@@ -1,9 +1,10 @@
 //! Backends side by side: one that hangs is not noticed next door, neither by another pod nor within one process.
 use crate::lease;
-use crate::place::{SOON, workload};
+use crate::place::workload;
 use crate::sim::{AT_ONCE, Sim};
 use crate::site::{LOOK, Site, not_good};
 use crate::stage::{Stage, registry, text};
+use crate::until::SOON;
 use crate::watch;
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::ConditionStatus::{False, True};

@@ -1,9 +1,9 @@
 //! The network policies of `deploy/network/`, adapted as a person would, and enforced by kube-router.
 use crate::deploy;
-use crate::place::SOON;
 use crate::sim::Sim;
 use crate::site::{LOOK, Site, not_good};
 use crate::stage::Stage;
+use crate::until::SOON;
 use crate::until::until;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::crd::ConditionStatus::False;

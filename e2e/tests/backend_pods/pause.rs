@@ -1,10 +1,11 @@
 //! A pod whose Provider or class is paused: it leaves the backend alone and keeps what it has, and is back at work at once.
 use crate::audit::Log;
 use crate::lease;
-use crate::place::{SOON, condition, workload};
+use crate::place::{condition, workload};
 use crate::sim::{AT_ONCE, Sim};
 use crate::site::Site;
 use crate::stage::Stage;
+use crate::until::SOON;
 use crate::until::until;
 use crate::watch;
 use anyhow::{Context, Result, ensure};

@@ -1,10 +1,11 @@
 //! Several pods of one Provider: a leader that dies, a rollout, and a pod that is alone and dies.
 use crate::lease;
-use crate::place::{SOON, condition, workload};
+use crate::place::{condition, workload};
 use crate::process::Process;
 use crate::sim::{AT_ONCE, Sim};
 use crate::site::{LOOK, Site, not_good, not_ready};
 use crate::stage::Stage;
+use crate::until::SOON;
 use crate::watch;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::Phase;

@@ -1,9 +1,9 @@
 //! How other programs read a Provider: kstatus by its own library, and Argo CD by the health checks of `deploy/gitops`.
-use crate::place::SOON;
 use crate::process::Process;
 use crate::sim::Sim;
 use crate::site::{Site, not_ready};
 use crate::stage::Stage;
+use crate::until::SOON;
 use crate::watch::{self, Object};
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Phase, Reason};

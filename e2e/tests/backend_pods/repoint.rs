@@ -1,8 +1,9 @@
 //! A Provider that moves to another backend, and back: nothing of the one stays with the other.
-use crate::place::{SOON, condition};
+use crate::place::condition;
 use crate::sim::Sim;
 use crate::site::Site;
 use crate::stage::Stage;
+use crate::until::SOON;
 use crate::watch;
 use anyhow::{Context, Result, ensure};
 use banlieue::k8s::crd::ConditionStatus::{False, True};

@@ -7,16 +7,13 @@ use banlieue::k8s::kinds;
 use banlieue::k8s::manifests::{Workload, five, names};
 use banlieue_e2e::watch;
 use banlieue_suite::objects;
+pub(crate) use banlieue_suite::until::SOON;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// How long a change of the cluster may take before it counts as not coming.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// The namespace of both Providers, and the name of their class.
 pub(crate) const HOME: &str = "fenced";

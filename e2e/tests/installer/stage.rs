@@ -8,6 +8,7 @@ use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, product};
 use banlieue_suite::hand;
 pub(crate) use banlieue_suite::hand::text;
+pub(crate) use banlieue_suite::until::SOON;
 use kube::Client;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -156,9 +157,6 @@ pub(crate) fn failure(output: &Output) -> Result<String> {
     ensure!(output.status.code() == Some(1) && one, "{}, not one line: {}", output.status, text(output));
     Ok(said)
 }
-
-/// How long a change of the cluster may take before it counts as not coming.
-pub(crate) const SOON: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// A class for vSphere, and a Provider of it in this namespace, as YAML.
 pub(crate) fn provider(namespace: &str, name: &str, class: &str) -> String {

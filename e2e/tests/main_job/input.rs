@@ -1,6 +1,7 @@
 //! Bad input: one clear line that says what to do, an exit code that is not 0, nothing half made, no secret printed.
-use crate::place::{Place, SOON, workload};
+use crate::place::{Place, workload};
 use crate::stage::{Stage, text};
+use crate::until::SOON;
 use crate::watch;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Phase, Reason};

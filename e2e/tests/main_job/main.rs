@@ -19,7 +19,7 @@ mod shape;
 use banlieue_e2e::kind::Kind;
 use banlieue_e2e::{audit, watch};
 use banlieue_suite::lab::Lab;
-use banlieue_suite::{grants, place, stage, tests, workload};
+use banlieue_suite::{grants, place, stage, tests, until, workload};
 use libtest_mimic::Trial;
 use stage::Stage;
 use std::process::ExitCode;

@@ -1,6 +1,7 @@
 //! Deletion: nothing is left, whoever was away meanwhile.
-use crate::place::{Place, SOON, workload};
+use crate::place::{Place, workload};
 use crate::stage::Stage;
+use crate::until::SOON;
 use crate::watch;
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::{Phase, Reason};

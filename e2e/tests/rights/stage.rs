@@ -5,16 +5,13 @@ use anyhow::{Context, Result};
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, product};
 use banlieue_suite::hand;
+pub(crate) use banlieue_suite::until::SOON;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::DeleteParams;
 use kube::{Api, Client};
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
-
-/// How long a change of the cluster may take before it counts as not coming.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// A cluster without a node, and the product installed.
 pub(crate) struct Stage {
