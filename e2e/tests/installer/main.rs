@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         halfway::the_api_server_goes_away_in_the_middle,
         refused::a_kind_of_another_project,
         refused::a_namespace_that_is_being_deleted,
+        refused::what_is_not_there,
         standalone::one_process_serves_a_namespace,
         standalone::not_beside_an_operator,
         stream::it_is_the_installation,

@@ -65,6 +65,28 @@ metadata: {{name: held, namespace: {NAMESPACE}, finalizers: [example.com/held]}}
     install_and_remove(stage)
 }
 
+/// What an installation needs and does not bring: said before anything is written, with what to do; a plan says it, too.
+pub(crate) async fn what_is_not_there(stage: &Stage) -> Result<()> {
+    let provider = ["bootstrap", "provider", "vsphere", "--namespace"];
+    let cases: [(Vec<&str>, [&str; 2]); 3] = [
+        ([&provider[..], &["nowhere"]].concat(), ["Namespace nowhere: it is not there", "create it"]),
+        ([&provider[..], &["default"]].concat(), ["providerclasses.banlieue.io: it is not there", "--part crds"]),
+        (
+            vec!["bootstrap", "operator", "--part", "classes"],
+            ["providerclasses.banlieue.io: it is not there", "--part crds"],
+        ),
+    ];
+    let before = stage.objects().await?;
+    for (args, says) in &cases {
+        for more in ["--no-wait", "--plan"] {
+            let said = failure(&stage.banlieue(&[&args[..], &[more]].concat())?)?;
+            ensure!(says.iter().all(|words| said.contains(words)), "{args:?}: {said}");
+        }
+    }
+    ensure!(stage.objects().await? == before, "something was written");
+    Ok(())
+}
+
 fn install_and_remove(stage: &Stage) -> Result<()> {
     stage.done(&INSTALL)?;
     let plan = stage.done(&["bootstrap", "operator", "--plan"])?;

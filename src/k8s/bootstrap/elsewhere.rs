@@ -1,7 +1,6 @@
 //! One installation per cluster: a second one would take over the bindings of the first without a word.
 use super::Failed;
 use crate::k8s::client::Client;
-use crate::k8s::failure::{remedy, words};
 use crate::k8s::manifests::names;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
@@ -56,11 +55,7 @@ pub async fn refuse_operator(client: &Client) -> Result<(), Failed> {
 
 /// The namespaces in which a role is installed: its account is there, and bound.
 async fn installed(client: &Client, name: &str) -> Result<Vec<String>, Failed> {
-    let failed = |e: kube::Error| Failed {
-        object: format!("ClusterRoleBinding {name}"),
-        why: words(&e),
-        todo: remedy(&e).into(),
-    };
+    let failed = |e: kube::Error| Failed::of(&format!("ClusterRoleBinding {name}"), &e);
     let bindings: Api<ClusterRoleBinding> = Api::all(client.clone());
     let Some(binding) = bindings.get_opt(name).await.map_err(failed)? else { return Ok(vec![]) };
     let mut found = Vec::new();

@@ -5,6 +5,7 @@ mod elsewhere;
 mod established;
 mod foreign;
 mod namespace;
+mod needs;
 
 use super::client::Client;
 use super::failure::{few_words, remedy};
@@ -49,8 +50,13 @@ pub struct Failed {
 }
 
 impl Failed {
+    /// A request for `object` that failed, in the API's own words.
+    pub fn of(object: &str, error: &kube::Error) -> Self {
+        Failed { object: object.into(), why: few_words(error), todo: remedy(error).into() }
+    }
+
     fn api(object: &Object, error: &kube::Error) -> Self {
-        Failed { object: object.to_string(), why: few_words(error), todo: remedy(error).into() }
+        Failed::of(&object.to_string(), error)
     }
 }
 
@@ -60,8 +66,8 @@ const ESTABLISH: Duration = Duration::from_secs(30);
 /// Applies the objects in their order, and waits for what has to be waited for.
 ///
 /// # Errors
-/// At the first object that fails; those before it stay. Where a kind is another project's, or the namespace is being deleted, before
-/// the first.
+/// At the first object that fails; those before it stay. Before the first where a kind is another project's, the namespace is being
+/// deleted, or namespace or kinds are missing and not among the objects.
 pub async fn install(
     client: &Client,
     objects: &[Object],
@@ -69,7 +75,7 @@ pub async fn install(
     tell: &mut (dyn FnMut(Event) + Send),
 ) -> Result<(), Failed> {
     foreign::refuse(client, objects).await?;
-    namespace::refuse_ending(client, objects).await?;
+    needs::refuse(client, objects).await?;
     let of = |stage| objects.iter().filter(move |o| o.stage == stage);
     for stage in [Stage::Namespace, Stage::Crds, Stage::Policies, Stage::Rights, Stage::Workloads, Stage::Classes] {
         for object in of(stage) {

@@ -2,7 +2,6 @@
 use super::Failed;
 use crate::k8s::client::Client;
 use crate::k8s::crd::Provider;
-use crate::k8s::manifests::install::{Object, Stage};
 use crate::k8s::manifests::{labels, names};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
@@ -30,18 +29,6 @@ pub async fn ending(client: &Client, namespace: &Namespace) -> Option<Failed> {
         "wait until it is gone, then run the command again".into()
     };
     Some(Failed { object: format!("Namespace {name}"), why, todo })
-}
-
-/// Fails where the namespace to install into is being deleted.
-pub(super) async fn refuse_ending(client: &Client, objects: &[Object]) -> Result<(), Failed> {
-    let api: Api<Namespace> = Api::all(client.clone());
-    for object in objects.iter().filter(|o| o.stage == Stage::Namespace) {
-        let live = api.get_opt(&object.name).await.map_err(|e| Failed::api(object, &e))?;
-        if let Some(live) = live {
-            ending(client, &live).await.map_or(Ok(()), Err)?;
-        }
-    }
-    Ok(())
 }
 
 /// What is sent of a namespace that somebody else made: it is not said to be made by the installer, which would remove it.

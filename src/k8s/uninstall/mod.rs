@@ -6,7 +6,6 @@ mod workload;
 use super::bootstrap::Failed;
 use super::client::Client;
 use super::crd::{Backend, Provider};
-use super::failure::{remedy, words};
 use super::kinds;
 use super::manifests::install::{Section, Stage};
 use kube::ResourceExt;
@@ -131,10 +130,10 @@ async fn delete(client: &Client, found: &Found) -> Result<(), Failed> {
     match api.delete(&found.name, &params).await {
         // gone, or another one has its name by now
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => return Ok(()),
-        answer => answer.map(drop).map_err(|e| failed(&found.to_string(), &e))?,
+        answer => answer.map(drop).map_err(|e| Failed::of(&found.to_string(), &e))?,
     }
     loop {
-        let live = api.get_opt(&found.name).await.map_err(|e| failed(&found.to_string(), &e))?;
+        let live = api.get_opt(&found.name).await.map_err(|e| Failed::of(&found.to_string(), &e))?;
         if live.is_none_or(|live| live.uid() != found.uid) {
             return Ok(());
         }
@@ -148,10 +147,6 @@ async fn delete(client: &Client, found: &Found) -> Result<(), Failed> {
         }
         tokio::time::sleep(LOOK).await;
     }
-}
-
-fn failed(object: &str, error: &kube::Error) -> Failed {
-    fail(object, &words(error), remedy(error))
 }
 
 fn fail(object: &str, why: &str, todo: &str) -> Failed {

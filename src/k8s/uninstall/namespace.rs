@@ -1,5 +1,5 @@
 //! The operator's namespace: whose it is, and what of others is in it.
-use super::{Found, Survey, fail, failed};
+use super::{Found, Survey, fail};
 use crate::k8s::bootstrap::Failed;
 use crate::k8s::client::Client;
 use crate::k8s::kinds;
@@ -16,7 +16,7 @@ use serde_json::json;
 pub(super) async fn refuse_another(client: &Client, name: &str) -> Result<(), Failed> {
     let ours = ListParams::default().labels(&labels::of(labels::PLATFORM));
     let api: Api<Namespace> = Api::all(client.clone());
-    let all = api.list_metadata(&ours).await.map_err(|e| failed("the Namespaces", &e))?;
+    let all = api.list_metadata(&ours).await.map_err(|e| Failed::of("the Namespaces", &e))?;
     let all: Vec<_> = all.iter().map(ResourceExt::name_any).collect();
     match all.first() {
         Some(other) if !all.iter().any(|n| n == name) => {
@@ -34,7 +34,7 @@ pub(super) async fn look(client: &Client, name: &str, survey: &mut Survey) -> Re
         return Ok(());
     }
     let api: Api<Namespace> = Api::all(client.clone());
-    let live = api.get_opt(name).await.map_err(|e| failed(&format!("Namespace {name}"), &e))?;
+    let live = api.get_opt(name).await.map_err(|e| Failed::of(&format!("Namespace {name}"), &e))?;
     let set =
         |live: &Namespace| live.managed_fields().iter().any(|m| m.manager.as_deref() == Some(names::MANAGER_BOOTSTRAP));
     if live.is_some_and(|live| set(&live)) {
@@ -49,12 +49,12 @@ pub(super) async fn give_back(client: &Client, name: &str) -> Result<(), Failed>
     let api: Api<Namespace> = Api::all(client.clone());
     let nothing = Patch::Apply(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }));
     let done = api.patch(name, &PatchParams::apply(names::MANAGER_BOOTSTRAP), &nothing).await;
-    done.map(drop).map_err(|e| failed(&format!("Namespace {name}"), &e))
+    done.map(drop).map_err(|e| Failed::of(&format!("Namespace {name}"), &e))
 }
 
 /// Objects of the core kinds, Secrets and pods above all, that banlieue did not make.
 async fn others(client: &Client, namespace: &str) -> Result<Vec<Found>, Failed> {
-    let kinds = client.list_core_api_resources("v1").await.map_err(|e| failed("the core kinds", &e))?;
+    let kinds = client.list_core_api_resources("v1").await.map_err(|e| Failed::of("the core kinds", &e))?;
     let lists = |verbs: &[String]| verbs.iter().any(|verb| verb == "list");
     let mut all = Vec::new();
     for kind in kinds.resources.into_iter().filter(|k| k.namespaced && lists(&k.verbs)) {
@@ -64,7 +64,7 @@ async fn others(client: &Client, namespace: &str) -> Result<Vec<Found>, Failed> 
         }
         let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", &kind.kind), &kind.name);
         let live = kinds::within(client, &resource, Some(namespace)).list_metadata(&ListParams::default()).await;
-        let live = live.map_err(|e| failed(&format!("the {} in {namespace}", kind.name), &e))?;
+        let live = live.map_err(|e| Failed::of(&format!("the {} in {namespace}", kind.name), &e))?;
         let by_itself = |name: &str| name == "kube-root-ca.crt" || (name == "default" && kind.kind == "ServiceAccount");
         let theirs =
             live.items.into_iter().filter(|o| o.labels().get(labels::PART_OF).is_none_or(|of| of != labels::BANLIEUE));

@@ -1,5 +1,5 @@
 //! What a removal finds: what goes, what stays, and what it must not touch.
-use super::{Found, Scope, Survey, fail, failed, namespace, workload};
+use super::{Found, Scope, Survey, fail, namespace, workload};
 use crate::k8s::bootstrap::{Failed, elsewhere, refuse_elsewhere};
 use crate::k8s::client::Client;
 use crate::k8s::crd::Backend;
@@ -117,7 +117,7 @@ async fn keeps(client: &Client, install: &Install, scope: Scope, object: &Object
 
 async fn bindings(client: &Client) -> Result<Vec<ClusterRoleBinding>, Failed> {
     let api: Api<ClusterRoleBinding> = Api::all(client.clone());
-    Ok(api.list(&ListParams::default()).await.map_err(|e| failed("the ClusterRoleBindings", &e))?.items)
+    Ok(api.list(&ListParams::default()).await.map_err(|e| Failed::of("the ClusterRoleBindings", &e))?.items)
 }
 
 /// The object where it is there and the installer made it.
@@ -132,7 +132,7 @@ async fn find(client: &Client, object: &Object) -> Result<Option<Found>, Failed>
     let live = match kinds::within(client, &found.resource, found.namespace.as_deref()).get_opt(&object.name).await {
         // a class is not known once its kind is gone
         Err(kube::Error::Api(status)) if status.code == 404 => None,
-        answer => answer.map_err(|e| failed(&found.to_string(), &e))?,
+        answer => answer.map_err(|e| Failed::of(&found.to_string(), &e))?,
     };
     let ours = live.filter(|live| live.labels().get(labels::MANAGED_BY).is_some_and(|by| by == labels::INSTALLER));
     found.uid = ours.as_ref().and_then(ResourceExt::uid);
@@ -144,7 +144,7 @@ async fn leases(client: &Client, namespace: &str) -> Result<Vec<Found>, Failed> 
     let mut all = Vec::new();
     for name in [names::OPERATOR, names::CONTROLLER] {
         let api: Api<Lease> = Api::namespaced(client.clone(), namespace);
-        let live = api.get_opt(name).await.map_err(|e| failed(&format!("Lease {namespace}/{name}"), &e))?;
+        let live = api.get_opt(name).await.map_err(|e| Failed::of(&format!("Lease {namespace}/{name}"), &e))?;
         all.extend(live.map(|live| Found {
             resource: ApiResource::erase::<Lease>(&()),
             namespace: Some(namespace.into()),

@@ -1,5 +1,5 @@
 //! What the operator made: workloads, finalizers and `status.workload`.
-use super::{LOOK, PATIENCE, Scope, fail, failed};
+use super::{LOOK, PATIENCE, Scope, fail};
 use crate::fsm::{ObjectRef, Part};
 use crate::k8s::bootstrap::Failed;
 use crate::k8s::client::Client;
@@ -58,7 +58,7 @@ where
             Err(kube::Error::Api(status)) if status.code == 429 && Instant::now() < until => {
                 tokio::time::sleep(LOOK).await;
             }
-            answer => return Ok(answer.map_err(|e| failed(what, &e))?.items),
+            answer => return Ok(answer.map_err(|e| Failed::of(what, &e))?.items),
         }
     }
 }
@@ -70,7 +70,7 @@ pub(super) async fn remove(client: &Client, tell: &mut (dyn FnMut(String) + Send
         let (api, until) = (kinds::everywhere(client, part), Instant::now() + PATIENCE);
         loop {
             let what = format!("the {}s of Providers", part.kind());
-            let left = api.list_metadata(&stamped).await.map_err(|e| failed(&what, &e))?.items;
+            let left = api.list_metadata(&stamped).await.map_err(|e| Failed::of(&what, &e))?.items;
             let Some(first) = left.first() else { break };
             if Instant::now() > until {
                 let why = format!("{} is not gone after {} s", first.name_any(), PATIENCE.as_secs());
@@ -97,7 +97,7 @@ fn address(part: Part, meta: &ObjectMeta) -> ObjectRef {
 /// Takes our finalizer off; those of others stay.
 pub(super) async fn release(client: &Client, provider: &Provider) -> Result<(), Failed> {
     let (api, name) = api(client, provider);
-    let live = api.get_opt(&name).await.map_err(|e| failed(&of(provider), &e))?;
+    let live = api.get_opt(&name).await.map_err(|e| Failed::of(&of(provider), &e))?;
     let Some(live) = live.filter(|p| p.finalizers().iter().any(|f| f == names::FINALIZER)) else { return Ok(()) };
     let others: Vec<_> = live.finalizers().iter().filter(|f| *f != names::FINALIZER).collect();
     // the version guards the finalizers of others
@@ -162,6 +162,6 @@ fn of(provider: &Provider) -> String {
 fn gone(what: &str, answer: kube::Result<()>) -> Result<(), Failed> {
     match answer {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        answer => answer.map_err(|e| failed(what, &e)),
+        answer => answer.map_err(|e| Failed::of(what, &e)),
     }
 }
