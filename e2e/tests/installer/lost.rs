@@ -1,5 +1,5 @@
 //! The operator's namespace was deleted by hand, and Providers are left in others.
-use crate::stage::{SOON, Stage, failure, provider, text};
+use crate::stage::{SOON, Stage, failure, minted, provider, text};
 use crate::until::until;
 use anyhow::{Result, ensure};
 use banlieue::fsm::Part;
@@ -24,19 +24,22 @@ pub(crate) async fn with_its_namespace(stage: &Stage) -> Result<()> {
         stage.cluster.apply(&provider(LEFT, name, "vsphere"))?;
         watch::see(&api, name, "it is minted", SOON, minted).await?;
     }
-    told(stage, "no Provider waits for its end").await?;
+    stage.available().await?;
+    stage.told("no Provider waits for its end").await?;
 
     // first way: bootstrap again
     stage.cluster.kubectl(["delete", "namespace", names::DEFAULT_NAMESPACE])?;
     drop(operator);
     hangs(stage, &api, "goes").await?;
-    told(stage, "these hang in their deletion: left/goes").await?;
-    let says = told(stage, "these would, once they are deleted: left/stays").await?;
+    stage.told("these hang in their deletion: left/goes").await?;
+    let says = stage.told("these would, once they are deleted: left/stays").await?;
+    ensure!(says.contains("missing: Namespace banlieue-system, "), "what is missing is not listed: {says}");
     ensure!(["`banlieue bootstrap operator`", "`banlieue uninstall`"].iter().all(|w| says.contains(w)), "{says}");
     stage.done(&["bootstrap", "operator", "--no-wait"])?;
     operator = stage.operator().await?;
     watch::gone(&api, "goes", SOON).await?;
-    told(stage, "no Provider waits for its end").await?;
+    stage.available().await?;
+    stage.told("no Provider waits for its end").await?;
     left(stage, |name| name.ends_with("stays")).await?;
     ensure!(minted(&api.get("stays").await?), "what was not deleted lost its workload");
 
@@ -44,11 +47,12 @@ pub(crate) async fn with_its_namespace(stage: &Stage) -> Result<()> {
     stage.cluster.kubectl(["delete", "namespace", names::DEFAULT_NAMESPACE])?;
     drop(operator);
     hangs(stage, &api, "stays").await?;
-    told(stage, "these hang in their deletion: left/stays").await?;
+    stage.told("these hang in their deletion: left/stays").await?;
     stage.done(&["uninstall", "--yes"])?;
     watch::gone(&api, "stays", SOON).await?;
     left(stage, |_| false).await?;
-    told(stage, "no Provider carries ours").await?;
+    let says = stage.told("there is none, only CustomResourceDefinition ").await?;
+    ensure!(says.lines().count() == 1, "more than that nothing is installed: {says}");
     stage.done(&["uninstall", "--all", "--yes"])?;
     stage.cluster.kubectl(["delete", "namespace", LEFT])?;
     Ok(())
@@ -82,27 +86,12 @@ pub(crate) async fn with_its_namespace_and_what_is_in_it(stage: &Stage) -> Resul
     stage.done(&["uninstall", "--all", "--yes"]).map(drop)
 }
 
-/// Finalizer held, workload told.
-fn minted(provider: &Provider) -> bool {
-    provider.finalizers().iter().any(|f| f == names::FINALIZER)
-        && provider.status.as_ref().and_then(|s| s.workload.as_ref()?.deployment_name.as_ref()).is_some()
-}
-
 /// Deletes a Provider: it is being deleted, and nobody takes the finalizer off.
 async fn hangs(stage: &Stage, api: &Api<Provider>, name: &str) -> Result<()> {
     stage.cluster.kubectl(["-n", LEFT, "delete", "provider", name, "--wait=false"])?;
     let live = api.get(name).await?;
     ensure!(live.metadata.deletion_timestamp.is_some() && minted(&live), "it does not hang: {live:?}");
     Ok(())
-}
-
-/// What `check` prints once that is among it; a kind that is made anew may be asked for only after a while.
-async fn told(stage: &Stage, what: &str) -> Result<String> {
-    until(&format!("check tells: {what}"), SOON, async || {
-        let check = text(&stage.banlieue(&["check"])?);
-        Ok(if check.contains(what) { Ok(check) } else { Err(check) })
-    })
-    .await
 }
 
 /// Waits until nothing carries the stamp of a Provider but what may: the collector comes after the Provider is gone.

@@ -3,6 +3,7 @@
 //! One cluster without a node; each test begins and ends on an empty one, so they run one after the other.
 mod alone;
 mod beside;
+mod check;
 mod classes;
 mod deploy;
 mod dry_run;
@@ -47,6 +48,9 @@ fn main() -> ExitCode {
         alone::an_upgrade_is_the_same_command,
         beside::an_operator_and_its_sweep_leave_it_alone,
         beside::one_writes_and_the_other_waits,
+        check::a_cluster_without_it,
+        check::a_role_that_is_scaled_to_nothing,
+        check::a_provider_that_is_not_well,
         classes::one_that_differs_is_kept,
         elsewhere::an_operator_leads_where_it_is_installed,
         examples::each_is_taken,

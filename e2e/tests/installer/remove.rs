@@ -1,5 +1,5 @@
 //! What is there after a removal.
-use crate::stage::{SOON, Stage, failure, provider, text};
+use crate::stage::{SOON, Stage, failure, minted, provider, text};
 use anyhow::{Context, Result, ensure};
 use banlieue::fsm::Part;
 use banlieue::k8s::crd::{Provider, ProviderClass};
@@ -60,10 +60,6 @@ pub(crate) async fn providers_stay_and_nothing_of_ours_does(stage: &Stage) -> Re
     stage.cluster.kubectl(["create", "namespace", "kept"])?;
     stage.cluster.apply(&provider("kept", "vc", "vsphere"))?;
     let api: Api<Provider> = Api::namespaced(stage.client.clone(), "kept");
-    let minted = |p: &Provider| {
-        p.finalizers().iter().any(|f| f == names::FINALIZER)
-            && p.status.as_ref().and_then(|s| s.workload.as_ref()).is_some_and(|w| w.deployment_name.is_some())
-    };
     watch::see(&api, "vc", "it is minted", SOON, minted).await?;
     operator.stop().await?;
     // what its pod and the controller say, which are no part of this test

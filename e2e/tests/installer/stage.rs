@@ -4,12 +4,17 @@ use crate::operator::Operator;
 use crate::things::{self, Thing};
 use crate::until::until;
 use anyhow::{Result, ensure};
+use banlieue::k8s::crd::Provider;
+use banlieue::k8s::manifests::labels::COMPONENT;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::{Cluster, Options, product};
 use banlieue_suite::hand;
 pub(crate) use banlieue_suite::hand::text;
 pub(crate) use banlieue_suite::until::SOON;
-use kube::Client;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -144,10 +149,54 @@ impl Stage {
         .await
     }
 
+    /// What `check` prints once that is among it; a kind that is made anew may be asked for only after a while.
+    pub(crate) async fn told(&self, what: &str) -> Result<String> {
+        until(&format!("check tells: {what}"), SOON, async || {
+            let check = text(&self.banlieue(&["check"])?);
+            Ok(if check.contains(what) { Ok(check) } else { Err(check) })
+        })
+        .await
+    }
+
+    /// Gives the pods with this label a status, as a kubelet would: there is no node.
+    pub(crate) async fn pods(&self, namespace: &str, label: &str, status: Value) -> Result<()> {
+        let api: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        let pods = until(&format!("there are pods with {label}"), SOON, async || {
+            let pods = api.list(&ListParams::default().labels(label)).await?.items;
+            Ok(if pods.is_empty() { Err("none".into()) } else { Ok(pods) })
+        })
+        .await?;
+        let patch = Patch::Merge(json!({ "status": status }));
+        for pod in pods {
+            api.patch_status(&pod.name_any(), &PatchParams::default(), &patch).await?;
+        }
+        Ok(())
+    }
+
+    /// The pods of operator and controller are well, in the eyes of the cluster.
+    pub(crate) async fn available(&self) -> Result<()> {
+        for role in ["operator", "controller"] {
+            self.pods(names::DEFAULT_NAMESPACE, &format!("{COMPONENT}={role}"), running()).await?;
+        }
+        Ok(())
+    }
+
     async fn left(&self) -> Result<Vec<Thing>> {
         let all = things::all(&self.client).await?;
         Ok(all.into_iter().filter(|t| !t.is_of_kubernetes() && !self.at_first.contains(&t.to_string())).collect())
     }
+}
+
+/// The status of a pod that is well.
+pub(crate) fn running() -> Value {
+    let ready = json!({ "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" });
+    json!({ "phase": "Running", "conditions": [ready], "containerStatuses": [] })
+}
+
+/// Finalizer held, workload told.
+pub(crate) fn minted(provider: &Provider) -> bool {
+    provider.finalizers().iter().any(|f| f == names::FINALIZER)
+        && provider.status.as_ref().and_then(|s| s.workload.as_ref()?.deployment_name.as_ref()).is_some()
 }
 
 /// The one line that a program which failed with exit code 1 left on standard error.

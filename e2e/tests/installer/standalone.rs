@@ -1,9 +1,10 @@
 //! The static installation: the platform from `deploy/`, a provider by the installer, and no operator.
 use crate::files;
 use crate::grants;
-use crate::stage::{SOON, Stage, provider, text};
+use crate::stage::{SOON, Stage, provider, running, text};
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::Provider;
+use banlieue::k8s::manifests::labels::COMPONENT;
 use banlieue::k8s::manifests::names;
 use banlieue_e2e::audit::Log;
 use banlieue_e2e::watch;
@@ -58,6 +59,7 @@ pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> 
     // who comes later is served too, and who is gone leaves nothing behind that fails
     stage.cluster.apply(&provider("infra", "three", "vsphere"))?;
     watch::see(&here, "three", "it is served", SOON, served).await?;
+    told(stage, "infra").await?;
     drop(running);
 
     // who looks in the wrong place is told the right ones
@@ -81,6 +83,39 @@ pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> 
     Ok(())
 }
 
+/// `check` takes the want of an operator for no failure, and names what is one: a process that is not up, a Secret that is not there.
+async fn told(stage: &Stage, namespace: &str) -> Result<()> {
+    let down = format!("{namespace}/banlieue-provider-vsphere (no pod is available)");
+    let says = stage.told(&down).await?;
+    for line in [
+        "ok    parts                all are there that do without an operator",
+        "ok    banlieue-operator    there is none",
+        "ok    fence                there is no operator",
+        "ok    finalizers           no Provider carries ours",
+        "fail  static providers     not at work: ",
+    ] {
+        ensure!(says.contains(line), "{line}: {says}");
+    }
+    ensure!(!says.contains("bootstrap operator"), "an operator is advised: {says}");
+    stage.cluster.kubectl(["-n", namespace, "delete", "secret", "creds"])?;
+    stage.told(&format!("{namespace}/one (SecretNotFound: ")).await?;
+    for at in ["infra", "elsewhere"] {
+        stage.pods(at, &format!("{COMPONENT}=static-provider"), running()).await?;
+    }
+    stage.told("ok    static providers     ").await?;
+    stage.cluster.kubectl([
+        "-n",
+        names::DEFAULT_NAMESPACE,
+        "scale",
+        "deployment",
+        names::CONTROLLER,
+        "--replicas=0",
+    ])?;
+    let says = stage.told("it is scaled to 0").await?;
+    ensure!(says.contains("kubectl apply -R -f deploy/controller/") && !says.contains("bootstrap operator"), "{says}");
+    Ok(())
+}
+
 /// By the operator and the provider of a namespace, in all the other tests. (Some of them run neither.)
 pub(crate) async fn nothing_but_what_is_granted_was_used(stage: &Stage) -> Result<()> {
     grants::nothing_else_was_used(&Log::whole(stage.cluster.audit_log_path()).entries()?).map(drop)
@@ -93,12 +128,7 @@ pub(crate) async fn not_beside_an_operator(stage: &Stage) -> Result<()> {
     let refused = stage.banlieue(&provider)?;
     ensure!(refused.status.code() == Some(1) && text(&refused).contains("--force"), "{}", text(&refused));
     stage.done(&[&provider[..], &["--force"]].concat())?;
-    // a kind that is made anew may be asked for only after a while
-    crate::until::until("check tells", SOON, async || {
-        let check = text(&stage.banlieue(&["check"])?);
-        Ok(if check.contains("both serve the same Providers") { Ok(()) } else { Err(check) })
-    })
-    .await?;
+    stage.told("both serve the same Providers").await?;
     stage.done(&["uninstall", "--provider", "vsphere", "--yes"])?;
     let nothing = stage.done(&["uninstall", "--provider", "vsphere", "--yes"])?;
     ensure!(nothing.contains("nothing to remove") && nothing.contains("the operator in banlieue-system"), "{nothing}");

@@ -41,7 +41,7 @@ pub(super) async fn wait(
 }
 
 /// What a rollout lacks, or nothing if it is complete.
-fn missing(live: &Deployment) -> Option<String> {
+pub fn missing(live: &Deployment) -> Option<String> {
     let status = live.status.clone().unwrap_or_default();
     let wanted = live.spec.replicas.unwrap_or(1);
     let seen = status.observed_generation >= live.metadata.generation;
@@ -56,7 +56,7 @@ fn missing(live: &Deployment) -> Option<String> {
 }
 
 /// What keeps its pods, if anything does: their creation is refused, or one of them waits for a reason.
-async fn trouble(client: &Client, live: &Deployment) -> Option<String> {
+pub async fn trouble(client: &Client, live: &Deployment) -> Option<String> {
     let conditions = live.status.as_ref()?.conditions.as_deref().unwrap_or_default();
     if let Some(refused) =
         conditions.iter().find(|c| c.type_.as_deref() == Some("ReplicaFailure") && c.status.as_deref() == Some("True"))

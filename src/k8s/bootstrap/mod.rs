@@ -11,6 +11,7 @@ use super::client::Client;
 use super::failure::{few_words, remedy};
 use super::manifests::install::{Object, Stage};
 pub use apply::Outcome;
+pub use available::{missing, trouble};
 pub use elsewhere::{elsewhere, refuse_elsewhere, refuse_operator};
 pub use foreign::foreign;
 pub use namespace::ending;

@@ -1,13 +1,15 @@
 //! An installation that is there.
 use super::held::held;
+use super::parts::Parts;
+use super::providers::phases;
+use super::role::{Idle, role};
+use super::statics;
 use super::{Line, Verdict, line, list, unknown};
-use crate::fsm::Phase;
 use crate::k8s::bootstrap::elsewhere;
 use crate::k8s::client::Client;
 use crate::k8s::crd::Provider;
 use crate::k8s::fence;
-use crate::k8s::kinds;
-use crate::k8s::manifests::install::{Install, Object, Stage};
+use crate::k8s::manifests::install::{Install, Object};
 use crate::k8s::manifests::names;
 use crate::k8s::stamp;
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
@@ -15,68 +17,98 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+/// What puts back what is missing.
+const INSTALL: &str = "`banlieue bootstrap operator`";
+/// The same, where there shall be no operator.
+const WITHOUT: &str = "`kubectl apply -R -f deploy/controller/`";
 
 /// How an installation is: its parts, their versions, the fence, the Deployments, leaked grants, the Providers and what holds them. `taken_over`
-/// is the same API server, asked as the operator. Where it is in another namespace, that alone is said.
+/// is the same API server, asked as the operator. Where there is none, or it is in another namespace, that is said, and what was left of one.
 pub async fn installed(client: &Client, taken_over: &Client, install: &Install, objects: &[Object]) -> Vec<Line> {
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), install.namespace());
+    let namespace = install.namespace();
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
     let operator = deployments.get_opt(names::OPERATOR).await;
     // where it cannot be asked, nothing is said of its absence
-    let mut there = !matches!(operator, Ok(None));
+    let mut idle = match &operator {
+        Ok(Some(live)) => Idle::of(live),
+        Ok(None) => Some(Idle::Absent),
+        Err(_) => None,
+    };
     let mut lines = Vec::new();
-    if !there {
-        match elsewhere(client, install.namespace()).await {
+    if idle == Some(Idle::Absent) {
+        match elsewhere(client, namespace).await {
             Ok(None) => {}
-            Ok(Some(other)) => return vec![nothing_here(install.namespace(), &other)],
+            Ok(Some(other)) => return vec![nothing_here(namespace, &other)],
             Err(failed) => {
                 lines.push(line("other installation", Verdict::Fail, failed.to_string()));
-                there = true;
+                idle = None;
             }
         }
     }
-    lines.extend(parts(client, objects).await);
+    let parts = Parts::of(client, objects).await;
+    let providers = Api::<Provider>::all(client.clone()).list(&ListParams::default()).await.map(|l| l.items);
+    let bindings = Api::<ClusterRoleBinding>::all(client.clone()).list(&ListParams::default()).await.map(|l| l.items);
+    let statics = statics::among(bindings.as_deref().unwrap_or_default());
+
+    let without = parts.as_ref().ok().filter(|_| idle == Some(Idle::Absent));
+    if let Some(parts) = without.filter(|parts| parts.are_none() && statics.is_empty()) {
+        return nothing(parts.none(), &bindings, providers);
+    }
+    let alone = without.is_some_and(|parts| parts.are_without_operator() && !statics.is_empty());
+    let todo = if alone { WITHOUT } else { INSTALL };
+    match &parts {
+        Ok(parts) => lines.extend(parts.lines(!alone, todo)),
+        Err(error) => lines.push(unknown("parts", error)),
+    }
     lines.push(types(client).await);
-    lines.push(deployment(install.namespace(), names::OPERATOR, operator));
+    lines.push(if alone {
+        line(names::OPERATOR, Verdict::Ok, "there is none, and static providers do without")
+    } else {
+        role(client, namespace, names::OPERATOR, &operator, todo).await
+    });
     let controller = deployments.get_opt(names::CONTROLLER).await;
-    lines.push(deployment(install.namespace(), names::CONTROLLER, controller));
-    let api: Api<Provider> = Api::all(client.clone());
-    let providers = match api.list(&ListParams::default()).await {
-        Ok(list) => list.items,
+    lines.push(role(client, namespace, names::CONTROLLER, &controller, todo).await);
+    lines.push(if alone {
+        line("fence", Verdict::Ok, "there is no operator to fence in")
+    } else {
+        probes(taken_over, namespace, providers.iter().flatten().next()).await
+    });
+    let providers = match providers {
+        Ok(providers) => providers,
         Err(error) => return [lines, vec![unknown("Providers", &error)]].concat(),
     };
-    lines.push(probes(taken_over, install.namespace(), providers.first()).await);
-    lines.extend(grants(client, &providers).await);
-    lines.push(held(&providers, there));
+    lines.push(grants(&bindings, &providers));
+    if alone {
+        lines.push(statics::alone(client, &statics).await);
+    } else if !statics.is_empty() && bindings.iter().flatten().any(|b| b.name_any() == names::OPERATOR) {
+        lines.push(statics::beside(&statics));
+    }
+    lines.push(held(&providers, idle));
     lines.push(phases(&providers));
     lines
+}
+
+/// Where nothing is installed: that, and what was left of an installation that was. Without the kinds there are no Providers.
+fn nothing(
+    none: Line,
+    bindings: &kube::Result<Vec<ClusterRoleBinding>>,
+    providers: kube::Result<Vec<Provider>>,
+) -> Vec<Line> {
+    let providers = match providers {
+        Ok(providers) => providers,
+        Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+        Err(error) => return vec![none, unknown("Providers", &error)],
+    };
+    let left = [grants(bindings, &providers), held(&providers, Some(Idle::Absent))];
+    let left = left.into_iter().filter(|line| line.verdict != Verdict::Ok);
+    std::iter::once(none).chain(left).collect()
 }
 
 fn nothing_here(namespace: &str, other: &str) -> Line {
     let says = format!("there is none in the namespace {namespace}, and one in {other}: give --namespace {other}");
     line("installation", Verdict::Fail, says)
-}
-
-/// Whether every object is there, and of which version.
-async fn parts(client: &Client, objects: &[Object]) -> Vec<Line> {
-    let (mut missing, mut versions) = (Vec::new(), BTreeSet::new());
-    for object in objects.iter().filter(|o| o.stage != Stage::Classes) {
-        let api = kinds::within(client, &object.resource, object.namespace.as_deref());
-        match api.get_metadata_opt(&object.name).await {
-            Err(error) => return vec![unknown("parts", &error)],
-            Ok(None) => missing.push(object.to_string()),
-            Ok(Some(live)) => versions.extend(live.labels().get("app.kubernetes.io/version").cloned()),
-        }
-    }
-    let whole = if missing.is_empty() {
-        line("parts", Verdict::Ok, "all are there")
-    } else {
-        let says = format!("missing: {}; run `banlieue bootstrap operator`", list(missing));
-        line("parts", Verdict::Fail, says)
-    };
-    let versions: Vec<_> = versions.into_iter().collect();
-    let verdict = if versions.len() > 1 { Verdict::Warn } else { Verdict::Ok };
-    vec![whole, line("versions", verdict, versions.join(", "))]
 }
 
 /// Whether the API server has anything to say of the policies' types.
@@ -101,21 +133,6 @@ async fn types(client: &Client) -> Line {
     }
 }
 
-fn deployment(namespace: &str, name: &'static str, live: kube::Result<Option<Deployment>>) -> Line {
-    match live {
-        Err(error) => unknown(name, &error),
-        Ok(None) => line(name, Verdict::Fail, format!("it is not in {namespace}; run `banlieue bootstrap operator`")),
-        Ok(Some(live)) => {
-            let (wanted, status) = (live.spec.replicas.unwrap_or(1), live.status.unwrap_or_default());
-            let available = status.available_replicas.unwrap_or(0);
-            let containers = live.spec.template.spec.map(|s| s.containers).unwrap_or_default();
-            let image = containers.into_iter().find_map(|c| c.image).unwrap_or_default();
-            let verdict = if available >= wanted { Verdict::Ok } else { Verdict::Fail };
-            line(name, verdict, format!("{available} of {wanted} pods available, {image}"))
-        }
-    }
-}
-
 /// The operator's own probes, under its own name.
 async fn probes(taken_over: &Client, namespace: &str, provider: Option<&Provider>) -> Line {
     const CHECK: &str = "fence";
@@ -131,39 +148,19 @@ async fn probes(taken_over: &Client, namespace: &str, provider: Option<&Provider
     }
 }
 
-/// Grants whose Provider is gone, and static installations beside an operator.
-async fn grants(client: &Client, providers: &[Provider]) -> Vec<Line> {
+/// Grants whose Provider is gone.
+fn grants(bindings: &kube::Result<Vec<ClusterRoleBinding>>, providers: &[Provider]) -> Line {
     const CHECK: &str = "grants";
-    let api: Api<ClusterRoleBinding> = Api::all(client.clone());
-    let all = match api.list(&ListParams::default()).await {
-        Err(error) => return vec![unknown(CHECK, &error)],
-        Ok(list) => list.items,
+    let all = match bindings {
+        Err(error) => return unknown(CHECK, error),
+        Ok(all) => all,
     };
     let uids: BTreeSet<_> = providers.iter().filter_map(|p| p.metadata.uid.as_deref()).collect();
     let minted = all.iter().filter_map(|b| Some((b, stamp::uid(&b.metadata)?)));
     let leaked: Vec<_> = minted.filter(|(_, uid)| !uids.contains(uid)).map(|(b, _)| b.name_any()).collect();
-    let statics: Vec<_> = all.iter().map(ResourceExt::name_any).filter(|n| n.starts_with("banlieue-static-")).collect();
-    let mut lines = vec![if leaked.is_empty() {
-        line(CHECK, Verdict::Ok, "none is left of a Provider that is gone")
-    } else {
-        let says = format!("left of Providers that are gone: {}; a running operator removes them", list(leaked));
-        line(CHECK, Verdict::Fail, says)
-    }];
-    let operator = all.iter().any(|b| b.name_any() == names::OPERATOR);
-    if operator && !statics.is_empty() {
-        let says = format!("installed beside the operator: {}; both serve the same Providers", statics.join(", "));
-        lines.push(line("static providers", Verdict::Warn, says));
+    if leaked.is_empty() {
+        return line(CHECK, Verdict::Ok, "none is left of a Provider that is gone");
     }
-    lines
-}
-
-fn phases(providers: &[Provider]) -> Line {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for provider in providers {
-        let workload = provider.status.as_ref().and_then(|s| s.workload.as_ref());
-        *counts.entry(workload.map_or("without a phase", |w| w.phase.as_str())).or_insert(0) += 1;
-    }
-    let verdict = if counts.contains_key(Phase::Pending.as_str()) { Verdict::Warn } else { Verdict::Ok };
-    let told: Vec<_> = counts.iter().map(|(phase, count)| format!("{count} {phase}")).collect();
-    line("Providers", verdict, if told.is_empty() { "none".into() } else { told.join(", ") })
+    let says = format!("left of Providers that are gone: {}; a running operator removes them", list(leaked));
+    line(CHECK, Verdict::Fail, says)
 }

@@ -2,6 +2,10 @@
 mod before;
 mod held;
 mod installed;
+mod parts;
+mod providers;
+mod role;
+mod statics;
 
 pub use before::before;
 pub use installed::installed;
@@ -43,8 +47,9 @@ pub struct Line {
     pub message: String,
 }
 
+/// One line, whatever line breaks somebody's words have.
 fn line(check: &'static str, verdict: Verdict, message: impl Into<String>) -> Line {
-    Line { check, verdict, message: message.into() }
+    Line { check, verdict, message: message.into().replace(char::is_control, " ") }
 }
 
 /// As many names are told; of more, how many.

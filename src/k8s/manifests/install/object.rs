@@ -1,4 +1,5 @@
 //! [`Object`]: one object to apply, with its place in the order and what to say of it.
+use crate::k8s::manifests::labels::COMPONENT;
 use kube::Resource;
 use kube::api::ApiResource;
 use serde::Serialize;
@@ -75,6 +76,11 @@ impl Object {
             name: meta.name.clone().unwrap_or_default(),
             body: serde_json::to_value(&object)?,
         })
+    }
+
+    /// Whether it goes with the operator, and is left out where there is none.
+    pub fn is_operator(&self) -> bool {
+        self.body["metadata"]["labels"][COMPONENT] == "operator"
     }
 }
 

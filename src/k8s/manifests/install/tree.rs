@@ -7,14 +7,9 @@ type Base = (&'static str, fn(&Object) -> bool);
 
 const BASES: [Base; 3] = [
     ("crds", |o| o.stage.section() == Section::Crds),
-    ("controller", |o| o.stage.section() != Section::Crds && !is_operator(o)),
-    ("operator", is_operator),
+    ("controller", |o| o.stage.section() != Section::Crds && !o.is_operator()),
+    ("operator", Object::is_operator),
 ];
-
-/// Whether an object goes with the operator, and is left out where there is none.
-fn is_operator(object: &Object) -> bool {
-    object.body["metadata"]["labels"]["app.kubernetes.io/component"] == "operator"
-}
 
 /// The file of a stage. Their names sort in the order of application: `kubectl apply -R` goes by them.
 const fn file(stage: Stage) -> &'static str {
