@@ -1,4 +1,4 @@
-//! What a person hands over by `-f`: files, or `-` for standard input.
+//! What a person hands over: files, or `-` for standard input.
 use anyhow::{Context, bail};
 use serde_json::Value;
 use std::fs::File;
@@ -14,7 +14,7 @@ const LIMIT: u64 = 16 << 20;
 /// # Errors
 /// When it cannot be read, is no text, or is no YAML.
 pub(super) fn documents(path: &Path) -> anyhow::Result<Vec<(String, Value)>> {
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let name = name(path);
     let text = text(path, &name)?;
     // a namespace may be called n, and that is no word for false
     let options = serde_saphyr::options! { strict_booleans: true };
@@ -30,15 +30,22 @@ pub(super) fn documents(path: &Path) -> anyhow::Result<Vec<(String, Value)>> {
     Ok(objects.map(|object| (name.clone(), object)).collect())
 }
 
+/// What a person calls it.
+pub(super) fn name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// The file, or standard input.
+pub(super) fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
+    Ok(if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path)?) })
+}
+
 fn text(path: &Path, name: &str) -> anyhow::Result<String> {
     let cannot = || format!("cannot read {name}");
-    let source: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin())
-    } else if path.is_dir() {
+    if path.is_dir() {
         bail!("{name} is a folder: name its files, each by a -f of its own")
-    } else {
-        Box::new(File::open(path).with_context(cannot)?)
-    };
+    }
+    let source = open(path).with_context(cannot)?;
     let mut bytes = Vec::new();
     source.take(LIMIT + 1).read_to_end(&mut bytes).with_context(cannot)?;
     if bytes.len() as u64 > LIMIT {

@@ -44,6 +44,11 @@ pub(super) fn complain(fault: impl Display) {
     let _ = writeln!(std::io::stderr(), "error: {fault}");
 }
 
+/// A line on standard error that somebody should know, where nothing failed.
+pub(super) fn warn(said: impl Display) {
+    let _ = writeln!(std::io::stderr(), "warning: {said}");
+}
+
 /// A table of words that people look up: what each means, and below it what to do, where there is anything to do.
 pub(super) fn glossary<const N: usize>(names: [&str; N], words: &[([&str; N], &str, &str)]) -> String {
     let width =

@@ -1,5 +1,6 @@
 //! The program as a person runs it, without a cluster: exit codes, one clear line, and nothing secret in it.
 #![allow(clippy::unwrap_used)]
+mod audit;
 mod plan;
 mod unread;
 
@@ -89,7 +90,7 @@ fn wrong_usage_is_one_code_and_the_help_says_which() {
     }
     let unknown = fails(banlieue(&["uninstall", "--namespace", "kube-system"]), 64);
     assert!(unknown.contains("Kubernetes' own"), "{unknown}");
-    for verb in [&[][..], &["check"], &["plan"]] {
+    for verb in [&[][..], &["audit"], &["check"], &["plan"]] {
         let help = banlieue(&[verb, &["--help"]].concat()).output().unwrap();
         let text = String::from_utf8(help.stdout).unwrap();
         assert!(text.contains("64 it was asked for wrongly") && !text.contains("2 it was asked for wrongly"), "{text}");

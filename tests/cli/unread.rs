@@ -1,5 +1,5 @@
 //! Whoever read has left, as `head` does: each verb does what it would have done, and ends so.
-use super::{banlieue, file, plan};
+use super::{audit, banlieue, file, plan};
 use banlieue::cli::Cli;
 use clap::CommandFactory;
 use std::process::Stdio;
@@ -13,7 +13,8 @@ fn unread() -> Stdio {
 #[test]
 fn every_verb_ends_as_it_does_where_somebody_reads() {
     let path = |name: &str, content: &str| file(name, content).to_str().unwrap().to_owned();
-    let (good, log) = (path("unread.yaml", &plan::both()), path("unread.log", ""));
+    let (good, log) =
+        (path("unread.yaml", &plan::both()), path("unread.log", &audit::entry("banlieue-system", "update", "leases")));
     let faults = path("unread-faults.yaml", &plan::both().replace("spec: {", "spec: {pausd: true, "));
     let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/unread");
     let lines: [(&[&str], i32); 19] = [

@@ -1,104 +1,43 @@
-//! `banlieue audit`: what the operator's identity did, from the audit log of an API server, with a verdict on each.
-use super::output::Output;
+//! [`Finding`]: what was done, and what to think of it.
+use super::entry::{Entry, Target};
 use crate::k8s::manifests::names;
-use anyhow::Context;
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use serde::Serialize;
+use std::collections::BTreeMap;
 
-/// Its arguments.
-#[derive(clap::Args, Debug)]
-#[command(after_help = "Exit codes: 0 nothing is alarming, 1 something is, or the file cannot be read.")]
-pub struct Args {
-    /// The log: one JSON object a line, as `--audit-log-path` writes it
-    pub file: PathBuf,
-    /// Where banlieue is installed
-    #[arg(long, short, default_value = names::DEFAULT_NAMESPACE)]
-    pub namespace: String,
-    /// How to print it
-    #[arg(short, long, value_enum, default_value = "table")]
-    pub output: Output,
-}
+/// What the operator does all day: it is counted, and told one by one in JSON and YAML alone.
+const LEASE: &str = "its Lease";
 
-/// An entry of the log, as far as it is read.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Entry {
-    stage: String,
-    verb: String,
-    #[serde(rename = "requestURI")]
-    uri: String,
-    stage_timestamp: String,
-    user: User,
-    impersonated_user: User,
-    object_ref: Target,
-    response_status: Answer,
-    request_object: serde_json::Value,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct User {
-    username: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Target {
-    resource: String,
-    subresource: String,
-    namespace: String,
-    name: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Answer {
-    code: u16,
-}
-
-/// What was done, and what to think of it.
+/// A write, or the read of a Secret.
 #[derive(Debug, Serialize)]
-struct Finding {
+pub(super) struct Finding {
     time: String,
     verb: String,
     object: String,
     code: u16,
-    alarm: bool,
+    pub(super) alarm: bool,
     verdict: &'static str,
 }
 
-/// Prints the writes, and the reads of Secrets.
-///
-/// # Errors
-/// When the file cannot be read, or a line of it is no entry.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let name = || format!("cannot read {}", args.file.display());
-    let text = std::fs::read_to_string(&args.file).with_context(name)?;
-    let operator = format!("system:serviceaccount:{}:{}", args.namespace, names::OPERATOR);
-    let found = findings(&text, &operator).with_context(name)?;
-    args.output.print(&found, table)?;
-    Ok(if found.iter().any(|f| f.alarm) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-fn findings(text: &str, operator: &str) -> anyhow::Result<Vec<Finding>> {
-    let mut found = Vec::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
-        let entry: Entry = serde_json::from_str(line).with_context(|| format!("line {}", at + 1))?;
+impl Finding {
+    /// What there is to say of an entry of this identity, if anything.
+    pub(super) fn of(entry: Entry, operator: &str) -> Option<Self> {
         let probe = entry.uri.contains("dryRun=");
-        let feigned = entry.impersonated_user.username == operator;
-        if (entry.user.username != operator && !feigned) || entry.stage != "ResponseComplete" || probe {
-            continue;
+        if entry.stage != "ResponseComplete" || probe {
+            return None;
         }
-        let Some(judged) = judge(&entry) else { continue };
+        let judged = judge(&entry)?;
+        let feigned = entry.impersonated_user.username == operator;
         let (alarm, verdict) = if feigned { (true, "somebody else did it under its name") } else { judged };
         let Target { resource, subresource, namespace, name } = entry.object_ref;
         let kind = [resource, subresource].into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/");
         let at = [namespace, name].into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/");
         let (time, verb, code) = (entry.stage_timestamp, entry.verb, entry.response_status.code);
-        found.push(Finding { time, verb, object: format!("{kind} {at}").trim_end().to_owned(), code, alarm, verdict });
+        Some(Finding { time, verb, object: format!("{kind} {at}").trim_end().to_owned(), code, alarm, verdict })
     }
-    Ok(found)
+
+    const fn mark(alarm: bool) -> &'static str {
+        if alarm { "ALARM" } else { "ok" }
+    }
 }
 
 /// Whether an entry alarms, and what there is to say of it; nothing of the reads that are the operator's work.
@@ -118,41 +57,37 @@ fn judge(entry: &Entry) -> Option<(bool, &'static str)> {
             (false, "the workload of a Provider")
         }
         "providers" if subresource.is_empty() || subresource == "status" => (false, "a Provider's finalizer or status"),
-        "leases" if name == names::OPERATOR => (false, "its Lease"),
+        "leases" if name == names::OPERATOR => (false, LEASE),
         "events" => (false, "an Event"),
         _ => (true, "this is none of its work"),
     })
 }
 
-fn table(found: &[Finding]) -> String {
+/// For people: alarms first, then what else is worth a line, then how often each was said.
+pub(super) fn table(found: &[Finding]) -> String {
     let each = |f: &Finding| {
-        let mark = if f.alarm { "ALARM" } else { "ok" };
+        let mark = Finding::mark(f.alarm);
         format!("{mark:<5}  {}  {:<6}  {}  {}: {}\n", f.time, f.verb, f.object, f.code, f.verdict)
     };
-    let alarms = found.iter().filter(|f| f.alarm).count();
-    let lines: String = found.iter().map(each).collect();
-    format!("{lines}{} entries of the operator, {alarms} alarming\n", found.len())
+    let (alarms, work): (Vec<_>, Vec<_>) = found.iter().partition(|f| f.alarm);
+    let mut text: String =
+        alarms.into_iter().chain(work.into_iter().filter(|f| f.verdict != LEASE)).map(each).collect();
+    let mut counts = BTreeMap::new();
+    for f in found {
+        *counts.entry((!f.alarm, f.verdict)).or_insert(0_usize) += 1;
+    }
+    for ((fine, verdict), count) in counts {
+        text += &format!("{:<5}  {count} in all: {verdict}\n", Finding::mark(!fine));
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::tests::{OPERATOR, entry, read};
+    use super::table;
     use rstest::rstest;
     use serde_json::json;
-
-    const OPERATOR: &str = "system:serviceaccount:banlieue-system:banlieue-operator";
-
-    fn entry(verb: &str, resource: &str, name: &str, more: serde_json::Value) -> String {
-        let mut entry = json!({
-            "stage": "ResponseComplete", "verb": verb, "requestURI": "/x", "stageTimestamp": "2026-01-01T00:00:00Z",
-            "user": { "username": OPERATOR }, "objectRef": { "resource": resource, "name": name },
-            "responseStatus": { "code": 200 },
-        });
-        for (key, value) in more.as_object().into_iter().flatten() {
-            entry[key] = value.clone();
-        }
-        entry.to_string()
-    }
 
     #[rstest]
     #[case(entry("get", "secrets", "creds", json!({})), Some(true))]
@@ -171,13 +106,26 @@ mod tests {
     #[case(entry("create", "clusterrolebindings", "banlieue-provider-x", json!({ "user": { "username": "a" }, "impersonatedUser": { "username": OPERATOR }, "requestObject": { "roleRef": { "name": "banlieue-provider-vsphere" } } })), Some(true))]
     #[case(entry("create", "clusterrolebindings", "theirs", json!({ "user": { "username": "a" }, "requestObject": { "roleRef": { "name": "cluster-admin" } } })), None)]
     fn verdicts(#[case] line: String, #[case] alarm: Option<bool>) {
-        let found = findings(&line, OPERATOR).unwrap();
+        let found = read(&line, OPERATOR).found;
         assert_eq!(found.first().map(|f| f.alarm), alarm, "{found:?}");
     }
 
     #[test]
-    fn a_line_that_is_no_entry_is_named() {
-        let error = findings("\n{}\nx", OPERATOR).unwrap_err();
-        assert!(format!("{error:#}").contains("line 3"), "{error:#}");
+    fn what_alarms_comes_first_and_renewals_are_counted() {
+        let renewal = entry("update", "leases", "banlieue-operator", json!({}));
+        let work = entry("patch", "roles", "banlieue-provider-vsphere-p", json!({}));
+        let alarm = entry("get", "secrets", "creds", json!({}));
+        let found = read(&[&renewal[..], &work, &renewal, &alarm].join("\n"), OPERATOR).found;
+        assert_eq!(found.len(), 4, "JSON has each");
+        let table = table(&found);
+        let lines: Vec<_> = table.lines().map(|l| l.replace("2026-01-01T00:00:00Z  ", "")).collect();
+        let expected = [
+            "ALARM  get     secrets creds  200: it reads no Secret in the course of its work",
+            "ok     patch   roles banlieue-provider-vsphere-p  200: the workload of a Provider",
+            "ALARM  1 in all: it reads no Secret in the course of its work",
+            "ok     2 in all: its Lease",
+            "ok     1 in all: the workload of a Provider",
+        ];
+        assert_eq!(lines, expected);
     }
 }
