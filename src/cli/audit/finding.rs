@@ -2,7 +2,6 @@
 use super::entry::{Entry, Target};
 use crate::k8s::manifests::names;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// What the operator does all day: it is counted, and told one by one in JSON and YAML alone.
 const LEASE: &str = "its Lease";
@@ -35,8 +34,8 @@ impl Finding {
         Some(Finding { time, verb, object: format!("{kind} {at}").trim_end().to_owned(), code, alarm, verdict })
     }
 
-    const fn mark(alarm: bool) -> &'static str {
-        if alarm { "ALARM" } else { "ok" }
+    const fn mark(&self) -> &'static str {
+        if self.alarm { "ALARM" } else { "ok" }
     }
 }
 
@@ -65,19 +64,21 @@ fn judge(entry: &Entry) -> Option<(bool, &'static str)> {
 
 /// For people: alarms first, then what else is worth a line, then how often each was said.
 pub(super) fn table(found: &[Finding]) -> String {
-    let each = |f: &Finding| {
-        let mark = Finding::mark(f.alarm);
-        format!("{mark:<5}  {}  {:<6}  {}  {}: {}\n", f.time, f.verb, f.object, f.code, f.verdict)
-    };
+    let each =
+        |f: &Finding| format!("{:<5}  {}  {:<6}  {}  {}: {}\n", f.mark(), f.time, f.verb, f.object, f.code, f.verdict);
     let (alarms, work): (Vec<_>, Vec<_>) = found.iter().partition(|f| f.alarm);
-    let mut text: String =
-        alarms.into_iter().chain(work.into_iter().filter(|f| f.verdict != LEASE)).map(each).collect();
-    let mut counts = BTreeMap::new();
-    for f in found {
-        *counts.entry((!f.alarm, f.verdict)).or_insert(0_usize) += 1;
+    let (mut text, mut counts) = (String::new(), Vec::<(&Finding, usize)>::new());
+    for finding in alarms.into_iter().chain(work) {
+        if finding.verdict != LEASE {
+            text += &each(finding);
+        }
+        match counts.iter_mut().find(|(other, _)| other.verdict == finding.verdict) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((finding, 1)),
+        }
     }
-    for ((fine, verdict), count) in counts {
-        text += &format!("{:<5}  {count} in all: {verdict}\n", Finding::mark(!fine));
+    for (one, count) in counts {
+        text += &format!("{:<5}  {count} in all: {}\n", one.mark(), one.verdict);
     }
     text
 }

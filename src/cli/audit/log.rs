@@ -1,7 +1,6 @@
 //! [`Log`]: what was read of audit logs.
 use super::entry::Entry;
 use super::finding::Finding;
-use std::collections::BTreeSet;
 use std::io::BufRead;
 
 /// What was read of one log, or of several.
@@ -12,7 +11,7 @@ pub(super) struct Log {
     /// How many of them are the operator's.
     pub(super) its: usize,
     /// Where operators are that others of them are of.
-    pub(super) others: BTreeSet<String>,
+    pub(super) others: Vec<String>,
     /// What there is to say of its entries.
     pub(super) found: Vec<Finding>,
     /// Lines that are no entries, each with the reason.
@@ -33,11 +32,11 @@ impl Log {
             if from.read_until(b'\n', &mut line)? == 0 {
                 break;
             }
-            let text = line.trim_ascii();
-            if text.is_empty() {
+            let text = String::from_utf8_lossy(&line);
+            if text.trim().is_empty() {
                 continue;
             }
-            match serde_json::from_slice::<Entry>(text) {
+            match serde_json::from_str::<Entry>(&text) {
                 Ok(entry) if entry.is_one() => self.take(entry, operator),
                 Ok(_) => self.broken.push(format!("{name}: line {at}: it is no entry of an audit log")),
                 Err(error) if error.is_eof() && !line.ends_with(b"\n") => {
@@ -54,8 +53,10 @@ impl Log {
         if entry.is_of(operator) {
             self.its += 1;
             self.found.extend(Finding::of(entry, operator));
-        } else if let Some(namespace) = entry.operator() {
-            self.others.insert(namespace.to_owned());
+        } else if let Some(namespace) = entry.operator()
+            && !self.others.iter().any(|n| n == namespace)
+        {
+            self.others.push(namespace.to_owned());
         }
     }
 
