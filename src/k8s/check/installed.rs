@@ -87,7 +87,7 @@ pub async fn installed(client: &Client, taken_over: &Client, install: &Install, 
         lines.push(statics::beside(&statics));
     }
     lines.push(held(&providers, idle));
-    lines.push(phases(&providers));
+    lines.push(phases(&providers, alone));
     lines
 }
 

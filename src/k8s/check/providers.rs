@@ -1,12 +1,15 @@
 //! The Providers: how many are in which phase, and who is not well.
 use super::{Line, Verdict, line, list};
 use crate::fsm::Reason;
-use crate::k8s::crd::{Aspect, Condition, ConditionStatus, Provider};
+use crate::k8s::crd::{Aspect, Condition, ConditionStatus, Provider, ProviderStatus};
 use kube::ResourceExt;
 use std::collections::BTreeMap;
 
-/// Counts by phase, and the names of those that a person should look after.
-pub(super) fn phases(all: &[Provider]) -> Line {
+const UNSERVED: &str = "nobody has looked at it: a static provider serves its backend in its own namespace alone";
+
+/// Counts by phase, and the names of those that a person should look after. Static providers `alone` serve some: the others
+/// wait for ever.
+pub(super) fn phases(all: &[Provider], alone: bool) -> Line {
     const CHECK: &str = "Providers";
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for provider in all {
@@ -15,7 +18,8 @@ pub(super) fn phases(all: &[Provider]) -> Line {
     }
     let counts: Vec<_> = counts.iter().map(|(phase, count)| format!("{count} {phase}")).collect();
     let counts = if counts.is_empty() { "none".into() } else { counts.join(", ") };
-    let name = |p: &Provider| Some(format!("{}/{} ({})", p.namespace().unwrap_or_default(), p.name_any(), ails(p)?));
+    let name =
+        |p: &Provider| Some(format!("{}/{} ({})", p.namespace().unwrap_or_default(), p.name_any(), ails(p, alone)?));
     let unwell: Vec<_> = all.iter().filter_map(name).collect();
     if unwell.is_empty() {
         return line(CHECK, Verdict::Ok, counts);
@@ -27,11 +31,15 @@ pub(super) fn phases(all: &[Provider]) -> Line {
 
 /// Why it is not well: the reason of its workload, else that of its backend. Nothing of one that is paused, and of one that
 /// is being deleted the finalizers say it.
-fn ails(provider: &Provider) -> Option<String> {
+fn ails(provider: &Provider, alone: bool) -> Option<String> {
     if provider.spec.paused || provider.metadata.deletion_timestamp.is_some() {
         return None;
     }
-    let status = provider.status.as_ref()?;
+    let empty = ProviderStatus::default();
+    let status = provider.status.as_ref().unwrap_or(&empty);
+    if alone && status.observed_generation.is_none() {
+        return Some(UNSERVED.into());
+    }
     let reason = status.workload.as_ref().and_then(|w| w.reason);
     let ready = Condition::find(&status.conditions, Aspect::Ready.as_str());
     // what was said of an earlier spec may be mended
@@ -89,7 +97,7 @@ mod tests {
     #[test]
     fn whoever_a_person_can_help_is_named_with_the_reason() {
         for &reason in Reason::ALL {
-            let found = phases(&[provider("p", json!({ "workload": workload(reason) }))]);
+            let found = phases(&[provider("p", json!({ "workload": workload(reason) }))], false);
             let nothing = reason.remedy().starts_with("Nothing") || reason.phase() == Phase::Paused;
             assert_eq!(found.verdict == Verdict::Ok, nothing, "{found:?}");
             assert_eq!(found.message.contains(&format!("n/p ({reason}: words)")), !nothing, "{found:?}");
@@ -115,13 +123,21 @@ mod tests {
     ) {
         let status =
             json!({ "workload": reason.map(workload), "conditions": ready(status, "CredentialsRefused", generation) });
-        assert_eq!(ails(&provider("p", status)).as_deref(), says);
+        assert_eq!(ails(&provider("p", status), false).as_deref(), says);
+    }
+
+    #[test]
+    fn whom_no_static_provider_serves_is_told() {
+        let all = [provider("served", json!({ "observedGeneration": 2 })), provider("far", json!({}))];
+        let found = phases(&all, true);
+        assert!(found.verdict == Verdict::Warn && found.message.contains("not well: n/far (nobody"), "{found:?}");
+        assert_eq!(phases(&all, false).verdict, Verdict::Ok, "an operator comes to it in a moment");
     }
 
     #[test]
     fn of_a_fleet_the_first_are_named() {
         let one = |i| provider(&format!("p{i}"), json!({ "workload": { "phase": "Pending", "reason": "FenceOpen" } }));
-        let found = phases(&(0..NAMED + 5).map(one).collect::<Vec<_>>());
+        let found = phases(&(0..NAMED + 5).map(one).collect::<Vec<_>>(), false);
         assert!(found.message.contains(&format!("n/p{} (FenceOpen), and 5 more;", NAMED - 1)), "{found:?}");
     }
 }
