@@ -1,6 +1,7 @@
 //! What a person hands over: files, or `-` for standard input.
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde_json::Value;
+use serde_saphyr::UserMessageFormatter;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -18,8 +19,8 @@ pub(super) fn documents(path: &Path) -> anyhow::Result<Vec<(String, Value)>> {
     let text = text(path, &name)?;
     // a namespace may be called n, and that is no word for false
     let options = serde_saphyr::options! { strict_booleans: true };
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple_with_options(&text, options).with_context(|| format!("cannot read {name}"))?;
+    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(&text, options)
+        .map_err(|error| anyhow!("cannot read {}", fault(&name, &error)))?;
     let apart = |document: Value| match document {
         Value::Object(mut object) if object.get("kind").is_some_and(|kind| kind == "List") => {
             object.remove("items").and_then(|items| items.as_array().cloned()).unwrap_or_default()
@@ -38,6 +39,15 @@ pub(super) fn name(path: &Path) -> String {
 /// The file, or standard input.
 pub(super) fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     Ok(if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path)?) })
+}
+
+/// Which file, where in it, and what is wrong there: the parser's own words draw a picture of several lines.
+fn fault(name: &str, error: &serde_saphyr::Error) -> String {
+    let words = error.without_snippet().render_with_formatter(&UserMessageFormatter);
+    let Some(at) = error.location() else { return format!("{name}: {words}") };
+    let (line, column) = (at.line(), at.column());
+    let what = words.strip_suffix(&format!(" at line {line}, column {column}")).unwrap_or(&words);
+    format!("{name}:{line}:{column}: {what}")
 }
 
 fn text(path: &Path, name: &str) -> anyhow::Result<String> {

@@ -3,9 +3,12 @@ use super::access::Access;
 use super::error::Usage;
 use super::input;
 use super::output::{Output, complain};
+use super::word::{address, namespace};
 use crate::fsm::{Effect, ObjectRef};
+use crate::k8s::caches::Caches;
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Provider;
+use crate::k8s::files;
 use crate::k8s::manifests::names;
 use crate::k8s::predict::{self, Round};
 use crate::k8s::strict;
@@ -15,23 +18,38 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
 #[command(
-    override_usage = "banlieue plan provider NAMESPACE/NAME [OPTIONS]\n       banlieue plan -f FILE [-f FILE]... [OPTIONS]",
-    after_help = "Exit codes: 0 nothing would change, 2 something would, 1 it failed, 64 it was asked for wrongly."
+    override_usage = "banlieue plan provider NAMESPACE/NAME [-f FILE]... [OPTIONS]\n       banlieue plan -f FILE [-f FILE]... [OPTIONS]",
+    after_help = "\
+Examples:
+  # what the operator would do now
+  banlieue plan provider banlieue-system/prod-vc
+  # what it would do once an edited Provider or ProviderClass was applied
+  banlieue plan provider banlieue-system/prod-vc -f edited.yaml
+  kubectl apply --dry-run=server -f edited.yaml -o yaml |
+    banlieue plan provider banlieue-system/prod-vc -f -
+  # from files alone: no cluster is contacted
+  banlieue plan -f class.yaml -f provider.yaml
+
+Exit codes: 0 nothing would change, 2 something would, 1 it failed, 64 it was asked for wrongly."
 )]
 pub struct Args {
-    /// The word `provider` and NAMESPACE/NAME: the Provider in the cluster
-    #[arg(num_args = 2, value_names = ["provider", "NAMESPACE/NAME"], required_unless_present = "files")]
-    pub target: Vec<String>,
-    /// Read Providers, classes and what is there from this file instead, or from standard input where it is `-`; no
-    /// cluster is contacted
-    #[arg(short, long = "file", value_name = "FILE", conflicts_with = "target")]
+    /// The word `provider`, for one that is in the cluster
+    #[arg(value_name = "provider", value_parser = ["provider", "prov"], hide_possible_values = true)]
+    #[arg(required_unless_present = "files", requires = "address")]
+    pub kind: Option<String>,
+    /// Its namespace and its name
+    #[arg(value_name = "NAMESPACE/NAME", value_parser = address)]
+    pub address: Option<(String, String)>,
+    /// A file, or `-` for standard input. With a Provider: it and its class as they would be; without: all that there is
+    #[arg(short, long = "file", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Where banlieue is installed
-    #[arg(long, short, default_value = names::DEFAULT_NAMESPACE)]
+    #[arg(long, short, value_parser = namespace, default_value = names::DEFAULT_NAMESPACE)]
     pub namespace: String,
     /// How to print it
     #[arg(short, long, value_enum, default_value = "table")]
@@ -67,25 +85,48 @@ struct Owed {
 /// # Errors
 /// When the Provider or a file cannot be read.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let lines = if args.files.is_empty() { live(&args).await? } else { offline(&args)? };
+    let lines = match &args.address {
+        Some((namespace, name)) => live(&args, namespace, name).await?,
+        None => offline(&args)?,
+    };
     let changes = lines.iter().any(|line| !line.effects.is_empty());
     args.output.print(&lines, table)?;
     Ok(if changes { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-async fn live(args: &Args) -> anyhow::Result<Vec<Line>> {
-    let [kind, name] = args.target.as_slice() else { return Err(Usage::of("give provider NAMESPACE/NAME").into()) };
-    let Some((namespace, name)) = name.split_once('/').filter(|_| matches!(kind.as_str(), "provider" | "prov")) else {
-        return Err(Usage(format!("{kind} {name} is not `provider NAMESPACE/NAME`")).into());
-    };
+async fn live(args: &Args, namespace: &str, name: &str) -> anyhow::Result<Vec<Line>> {
+    let (held, providers) = read(args, namespace)?;
     let client = args.access.connect(Purpose::Person).await?;
     let provider = predict::provider(&client, namespace, name).await.map_err(|refusal| anyhow!(refusal.words))?;
-    let provider = provider.ok_or_else(|| anyhow!("there is no Provider {namespace}/{name}"))?;
-    let caches = predict::read(&client, &args.namespace, &provider).await.map_err(|refusal| anyhow!(refusal.words))?;
-    lines(&caches, args, provider)
+    let mut provider = provider.ok_or_else(|| anyhow!("there is no Provider {namespace}/{name}"))?;
+    let is_it =
+        |p: &Provider| p.metadata.namespace == provider.metadata.namespace && p.metadata.name == provider.metadata.name;
+    let edited = providers.into_iter().find(is_it);
+    let edits_it = edited.is_some();
+    if let Some(edited) = edited {
+        provider = files::applied(provider, edited);
+    }
+    let of = &provider.spec.provider_class_ref.name;
+    let class = held.classes.get("", of);
+    if !args.files.is_empty() && !edits_it && class.is_none() {
+        return Err(Usage(format!("neither Provider {namespace}/{name} nor ProviderClass {of} is in the files")).into());
+    }
+    let class = class.map(Arc::unwrap_or_clone);
+    let caches = predict::read(&client, &args.namespace, &provider, class).await;
+    lines(&*caches.map_err(|refusal| anyhow!(refusal.words))?, args, provider)
 }
 
 fn offline(args: &Args) -> anyhow::Result<Vec<Line>> {
+    let (caches, providers) = read(args, "default")?;
+    if providers.is_empty() {
+        return Err(Usage::of("there is no Provider in the files").into());
+    }
+    let each = providers.into_iter().map(|provider| lines(&caches, args, provider));
+    Ok(each.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// What the files hold, and the Providers among it; `namespace` is that of one for which its file says none.
+fn read(args: &Args, namespace: &str) -> anyhow::Result<(Arc<Caches>, Vec<Provider>)> {
     let mut documents = Vec::new();
     for file in &args.files {
         documents.extend(input::documents(file)?);
@@ -103,12 +144,7 @@ fn offline(args: &Args) -> anyhow::Result<Vec<Line>> {
         let at = named(&object);
         serde_json::from_value(object).with_context(|| format!("{file}: {at}"))
     });
-    let (caches, providers) = predict::from_files(objects.collect::<anyhow::Result<_>>()?)?;
-    if providers.is_empty() {
-        return Err(Usage::of("there is no Provider in the files").into());
-    }
-    let each = providers.into_iter().map(|provider| lines(&caches, args, provider));
-    Ok(each.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
+    files::from_files(objects.collect::<anyhow::Result<_>>()?, namespace)
 }
 
 /// How a person finds an object in a file.
@@ -118,7 +154,7 @@ fn named(object: &Value) -> String {
     format!("{} {name}", object["kind"].as_str().unwrap_or("object")).trim_end().to_owned()
 }
 
-fn lines(caches: &crate::k8s::caches::Caches, args: &Args, provider: Provider) -> anyhow::Result<Vec<Line>> {
+fn lines(caches: &Caches, args: &Args, provider: Provider) -> anyhow::Result<Vec<Line>> {
     let meta = &provider.metadata;
     let name = format!("{}/{}", meta.namespace.as_deref().unwrap_or("default"), meta.name.as_deref().unwrap_or(""));
     let rounds = predict::rounds(caches, &args.namespace, provider, Utc::now().trunc_subsecs(0))

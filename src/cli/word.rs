@@ -1,4 +1,7 @@
 //! Words of the API as flags have them.
+use super::error::Usage;
+use crate::k8s::crd::Backend;
+use crate::k8s::manifests::names::{NO_NAMESPACE, is_label, is_name};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// Reads one of these words; a wrong one is answered with those there are.
@@ -8,4 +11,33 @@ where
 {
     let known = PossibleValuesParser::new(all.map(word));
     known.try_map(move |said| all.into_iter().find(|one| word(*one) == said).ok_or("it is none of these"))
+}
+
+/// Refuses a backend that this build does not have.
+pub(super) fn compiled(backend: Backend) -> Result<(), Usage> {
+    let there: Vec<_> = Backend::all_compiled().map(Backend::as_str).collect();
+    if backend.compiled() {
+        return Ok(());
+    }
+    Err(Usage(format!("this build has no {backend}; it has: {}", there.join(", "))))
+}
+
+/// Reads the name of a namespace.
+pub(super) fn namespace(text: &str) -> Result<String, &'static str> {
+    if is_label(text) { Ok(text.into()) } else { Err(NO_NAMESPACE) }
+}
+
+/// Reads the name of a Provider.
+pub(super) fn provider(text: &str) -> Result<String, &'static str> {
+    if is_name(text) {
+        Ok(text.into())
+    } else {
+        Err("is no name of a Provider: lower case letters, digits, dashes and dots")
+    }
+}
+
+/// Reads the address of a Provider: its namespace and its name.
+pub(super) fn address(text: &str) -> Result<(String, String), &'static str> {
+    let (at, name) = text.split_once('/').ok_or("write it as NAMESPACE/NAME, such as banlieue-system/prod-vc")?;
+    Ok((namespace(at)?, provider(name)?))
 }

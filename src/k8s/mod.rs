@@ -17,6 +17,7 @@ mod escape;
 pub mod event;
 pub mod failure;
 pub mod fence;
+pub mod files;
 pub mod fleet;
 pub mod health;
 pub mod kinds;

@@ -2,6 +2,7 @@
 use super::caches::Caches;
 use super::crd::{Provider, ProviderClass};
 use super::diff::diff;
+use super::files::applied;
 use super::kinds;
 use super::known::{Known, addresses};
 use super::manifests::{Manifest, names};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 /// How many rounds a prediction may take.
 const ROUNDS: usize = 16;
 /// What stands for a uid that the API server has yet to give.
-const UNKNOWN: &str = "known after the create";
+pub(super) const UNKNOWN: &str = "known after the create";
 
 /// One round: the plan, and in which fields each object differs.
 #[derive(Debug)]
@@ -119,13 +120,22 @@ fn given(caches: &Caches, part: Part, object: &mut DynamicObject) {
     }
 }
 
-/// Fills caches with what a prediction for one Provider depends on, by reads alone.
-pub async fn read(client: &Client, install_namespace: &str, provider: &Provider) -> Result<Arc<Caches>, Refusal> {
+/// Fills caches with what a prediction for one Provider depends on, by reads alone; `file` is its class as a file has it.
+pub async fn read(
+    client: &Client,
+    install_namespace: &str,
+    provider: &Provider,
+    file: Option<ProviderClass>,
+) -> Result<Arc<Caches>, Refusal> {
     let caches = Caches::new();
     let uid = provider.uid().unwrap_or_default();
     let ours = ListParams::default().labels(&format!("{}={uid}", names::PROVIDER_UID));
     let name = &provider.spec.provider_class_ref.name;
     let class = bounded("read the class", Api::<ProviderClass>::all(client.clone()).get_opt(name)).await?;
+    let class = match (class, file) {
+        (Some(live), Some(file)) => Some(applied(live, file)),
+        (live, file) => live.or(file),
+    };
     if let Some(class) = &class {
         caches.classes.put(class.clone());
     }
@@ -161,44 +171,10 @@ pub async fn provider(client: &Client, namespace: &str, name: &str) -> Result<Op
     }
 }
 
-/// Fills caches from objects that were read from files; returns the Providers among them.
-///
-/// # Errors
-/// When an object is not what its kind says: which one, and where.
-pub fn from_files(objects: Vec<DynamicObject>) -> anyhow::Result<(Arc<Caches>, Vec<Provider>)> {
-    let (caches, mut providers) = (Caches::new(), Vec::new());
-    for mut object in objects {
-        let kind = object.types.as_ref().map(|t| t.kind.clone()).unwrap_or_default();
-        // files carry no uid, and two objects never share one
-        let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-        object.metadata.uid.get_or_insert_with(|| format!("({kind} {namespace}/{name}, {UNKNOWN})"));
-        match kind.as_str() {
-            "Provider" => {
-                object.metadata.namespace.get_or_insert_with(|| "default".into());
-                providers.push(typed(&object)?);
-            }
-            "ProviderClass" => caches.classes.put(typed(&object)?),
-            "Namespace" => caches.namespaces.put(typed(&object)?),
-            "Pod" => caches.pods.put(typed(&object)?),
-            kind => {
-                if let Some(part) = Part::ALL.into_iter().find(|p| p.kind() == kind) {
-                    caches.part(part).put(object);
-                }
-            }
-        }
-    }
-    Ok((caches, providers))
-}
-
-fn typed<K: serde::de::DeserializeOwned>(object: &DynamicObject) -> anyhow::Result<K> {
-    let kind = object.types.as_ref().map_or("object", |t| &t.kind);
-    let read = serde_json::to_value(object).and_then(serde_json::from_value);
-    read.map_err(|error| anyhow::anyhow!("{kind} {}: {error}", object.name_any()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::k8s::files::{from_files, typed};
 
     fn file(kind: &str, name: &str, spec: serde_json::Value) -> DynamicObject {
         let metadata = json!({ "name": name });
@@ -218,7 +194,7 @@ mod tests {
             file("Provider", "one", spec.clone()),
             file("Provider", "two", spec),
         ];
-        let (caches, providers) = from_files(files).expect("read");
+        let (caches, providers) = from_files(files, "default").expect("read");
         for provider in providers {
             let rounds = rounds(&caches, "banlieue-system", provider, DateTime::UNIX_EPOCH).expect("planned");
             let effects = || rounds.iter().flat_map(|r| r.plan.effects());
@@ -240,7 +216,7 @@ mod tests {
             typed(&file("ProviderClass", "c", spec)).expect("a class")
         };
         let files = vec![file("Provider", "p", spec)];
-        let (caches, mut providers) = from_files(files).expect("read");
+        let (caches, mut providers) = from_files(files, "default").expect("read");
         let mut provider = providers.remove(0);
         caches.classes.put(class("1"));
         let plan = |provider: &Provider| {

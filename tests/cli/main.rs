@@ -76,9 +76,11 @@ fn a_flag_that_cannot_be_used() {
         ("--registry", "https://registry.example.com"),
         ("--registry", "registry.example.com/"),
         ("--replicas", "0"),
+        ("--allow-images", "registry.example.com"),
     ] {
         let said = fails(banlieue(&["bootstrap", "operator", "--dry-run", flag, value]), 64);
-        assert!(said.contains(flag) && said.contains(value), "{said}");
+        // the value that was given, and what it is to be, in words: no placeholder
+        assert!(said.contains(flag) && said.contains(value) && !said.contains('<'), "{said}");
     }
 }
 
@@ -94,6 +96,31 @@ fn wrong_usage_is_one_code_and_the_help_says_which() {
         let help = banlieue(&[verb, &["--help"]].concat()).output().unwrap();
         let text = String::from_utf8(help.stdout).unwrap();
         assert!(text.contains("64 it was asked for wrongly") && !text.contains("2 it was asked for wrongly"), "{text}");
+    }
+}
+
+/// What cannot be right whatever the cluster says: it is told before anything is asked, there being nothing to ask.
+#[test]
+fn words_that_cannot_be_right() {
+    let long = "a".repeat(64);
+    for (args, says) in [
+        (&["operator", "--namespace", "Foo"][..], "--namespace"),
+        (&["controller", "-n", "a.b"], "--namespace"),
+        (&["controller", "-n", &long], "--namespace"),
+        (&["provider", "vsphere", "-n", ""], "--namespace"),
+        (&["provider", "vsphere", "-n", "a", "--provider-name", "B"], "--provider-name"),
+        (&["provider", "vsphere", "-n", "a", "--provider-name", "b..c"], "--provider-name"),
+        (&["provider", "kvm", "-n", "a"], "BACKEND"),
+        (&["plan", "provider", "a/b/c"], "NAMESPACE/NAME"),
+        (&["plan", "provider", "a/b", "-n", "Foo"], "--namespace"),
+        (&["bootstrap", "operator", "--image-pull-secret", "A"], "--image-pull-secret"),
+        (&["bootstrap", "operator", "--image-digest", "sha256:0"], "--image-digest"),
+        (&["bootstrap", "operator", "--allow-images", "a b"], "--allow-images"),
+        (&["operator", "--watch-patience", "5"], "--watch-patience"),
+    ] {
+        let out = banlieue(args).output().unwrap();
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert!(out.status.code() == Some(64) && said.contains(says), "{args:?}: {said}");
     }
 }
 

@@ -84,7 +84,14 @@ fn what_is_no_manifest() {
     if Path::new("/dev/zero").exists() {
         assert!(fails(banlieue(&["plan", "-f", "/dev/zero"]), 1).contains("more than 16 MiB"));
     }
-    assert!(refuses("noyaml.yaml", "kind: [").contains("line"));
+    for (content, says) in [
+        ("kind: [\n  a: b\n", "noyaml.yaml:1:7: unclosed bracket"),
+        ("kind: a\nkind: b\n", "noyaml.yaml:2:1: duplicate mapping key"),
+        ("{\"kind\": \"a\",\n  \"spec\" 2}", "noyaml.yaml:2:10: "),
+    ] {
+        let said = refuses("noyaml.yaml", content);
+        assert!(said.contains(says) && said.matches("error").count() == 1 && !said.contains('|'), "{said}");
+    }
     assert!(refuses("text.yaml", "just words").contains("it is no object"));
     let said = fails(banlieue(&["plan", "-f", file("class.yaml", CLASS).to_str().unwrap()]), 64);
     assert!(said.contains("no Provider"), "{said}");
@@ -113,15 +120,42 @@ fn each_fault_has_a_line() {
 /// 2 says that something would change: nothing else may end so.
 #[test]
 fn a_typing_error_is_no_difference() {
-    for wrong in
-        [&["plan"][..], &["plan", "--outptu", "json"], &["plan", "provider", "x"], &["plan", "class", "a/b"], &["paln"]]
-    {
+    for wrong in [
+        &["plan"][..],
+        &["plan", "--outptu", "json"],
+        &["plan", "provider"],
+        &["plan", "provider", "-f", "x.yaml"],
+        &["plan", "provider", "x"],
+        &["plan", "provider", "a/b/c"],
+        &["plan", "provider", "a/"],
+        &["plan", "provider", "A/b"],
+        &["plan", "class", "a/b"],
+        &["plan", "provider", "a/b", "-n", "Foo"],
+        &["paln"],
+    ] {
         let out = banlieue(wrong).output().unwrap();
         let said = String::from_utf8(out.stderr).unwrap();
         assert_eq!(out.status.code(), Some(64), "{wrong:?}: {said}");
         assert!(said.starts_with("error: ") && out.stdout.is_empty(), "{said}");
     }
-    let help = banlieue(&["plan", "--help"]).output().unwrap();
-    let text = String::from_utf8(help.stdout).unwrap();
-    assert!(help.status.success() && text.contains("64") && text.contains("plan provider NAMESPACE/NAME"), "{text}");
+    for asked in [&["plan", "--help"][..], &["plan", "provider", "--help"], &["plan", "provider", "a/b", "-h"]] {
+        let help = banlieue(asked).output().unwrap();
+        let text = String::from_utf8(help.stdout).unwrap();
+        assert!(
+            help.status.success() && text.contains("64") && text.contains("plan provider NAMESPACE/NAME"),
+            "{text}"
+        );
+    }
+}
+
+/// Flags may stand before, between and after the words: what is missed then is the cluster, and nothing else.
+#[test]
+fn flags_stand_anywhere() {
+    for args in [
+        ["plan", "-o", "json", "provider", "a/b"],
+        ["plan", "provider", "-o", "json", "a/b"],
+        ["plan", "provider", "a/b", "-o", "json"],
+    ] {
+        assert!(fails(banlieue(&args), 1).contains("there is no kubeconfig"));
+    }
 }

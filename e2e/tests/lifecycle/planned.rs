@@ -23,13 +23,17 @@ pub(crate) async fn is_what_happens(stage: &Stage) -> Result<()> {
     place.ready("p").await?;
     stage.stop_operator().await?;
     stage.kubelet.hold(&place.name);
+    let before = preview(&place, &["providerclass", &place.name], json!({ "spec": { "image": { "tag": "2" } } }))?;
     place.edit_class(&place.name, json!({ "image": { "tag": "2" } })).await?;
+    ensure!(plan(&place, &[])? == before, "a class edit was planned otherwise before it was made: {before:#?}");
     told(&place, "a class edit", 3).await?;
 
     stage.kubelet.release(&place.name).await?;
     place.ready("p").await?;
     stage.stop_operator().await?;
+    let before = preview(&place, &["-n", &place.name, "provider", "p"], json!({ "spec": { "paused": true } }))?;
     place.edit("p", json!({ "spec": { "paused": true } })).await?;
+    ensure!(plan(&place, &[])? == before, "a pause was planned otherwise before it was made: {before:#?}");
     place.five("p").delete(Part::Role).await?;
     told(&place, "a pause", 2).await?;
 
@@ -47,7 +51,7 @@ pub(crate) async fn is_what_happens(stage: &Stage) -> Result<()> {
 
 /// Plans; starts the operator; and compares, once it has come to rest. `least` writes are planned.
 async fn told(place: &Place<'_>, what: &str, least: usize) -> Result<()> {
-    let (changes, plan) = plan(place)?;
+    let (changes, plan) = plan(place, &[])?;
     let planned: Vec<Vec<String>> = ranks(&plan)?;
     ensure!(changes && planned.iter().map(Vec::len).sum::<usize>() >= least, "{what}: {plan:#}");
     let writes = place.writes(&["p"])?;
@@ -62,7 +66,7 @@ async fn told(place: &Place<'_>, what: &str, least: usize) -> Result<()> {
     })
     .await?;
     // what it would do now is nothing: it has come to rest
-    let (changes, rest) = if what == "a deletion" { (false, Value::Null) } else { self::plan(place)? };
+    let (changes, rest) = if what == "a deletion" { (false, Value::Null) } else { self::plan(place, &[])? };
     ensure!(!changes, "{what}: there is more to do: {rest:#}");
     let wrote = done(&writes).map(|now| if now.len() > wrote.len() { now } else { wrote })?;
     let mut left = wrote.as_slice();
@@ -79,16 +83,30 @@ async fn told(place: &Place<'_>, what: &str, least: usize) -> Result<()> {
     Ok(())
 }
 
-/// At rest nothing is planned, and the exit code says so.
+/// At rest nothing is planned, and the exit code says so; a file without an edit of it is no answer.
 fn nothing(place: &Place<'_>) -> Result<()> {
-    let (changes, plan) = plan(place)?;
+    let (changes, plan) = plan(place, &[])?;
     ensure!(!changes, "at rest: {plan:#}");
+    let (address, others) = (format!("{}/p", place.name), "apiVersion: v1\nkind: Secret\nmetadata: {name: p}\n");
+    let file = place.stage.cluster.run_dir().write("others.yaml", others)?;
+    let out = place.stage.banlieue(&["plan", "provider", &address, "-f", &file.display().to_string()])?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    ensure!(out.status.code() == Some(64) && said.contains("is in the files"), "{}: {said}", out.status);
     Ok(())
 }
 
+/// What the program foretells of an edit that nobody has made: `kubectl --dry-run=server` writes it to a file.
+fn preview(place: &Place<'_>, object: &[&str], change: Value) -> Result<(bool, Value)> {
+    let (cluster, change) = (&place.stage.cluster, change.to_string());
+    let dry = [&["patch"], object, &["--type=merge", "-p", &change, "--dry-run=server", "-o", "yaml"]].concat();
+    let edited = cluster.run_dir().write("edited.yaml", &cluster.kubectl(dry)?)?;
+    plan(place, &["-f", &edited.display().to_string()])
+}
+
 /// What the program foretells, and whether its exit code says that something would change.
-fn plan(place: &Place<'_>) -> Result<(bool, Value)> {
-    let out = place.stage.banlieue(&["plan", "provider", &format!("{}/p", place.name), "-o", "json"])?;
+fn plan(place: &Place<'_>, more: &[&str]) -> Result<(bool, Value)> {
+    let address = format!("{}/p", place.name);
+    let out = place.stage.banlieue(&[&["plan", "provider", &address, "-o", "json"], more].concat())?;
     let changes = match out.status.code() {
         Some(0) => false,
         Some(2) => true,

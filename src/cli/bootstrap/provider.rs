@@ -1,7 +1,7 @@
 //! `banlieue bootstrap provider`.
-use super::{Common, Usage};
+use super::Common;
 use crate::cli::output::print;
-use crate::cli::word::one_of;
+use crate::cli::word::{compiled, one_of};
 use crate::k8s::bootstrap::refuse_operator;
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
@@ -23,10 +23,7 @@ pub struct Args {
 
 pub(super) async fn run(args: Args) -> anyhow::Result<()> {
     let install = args.common.install()?;
-    if !args.backend.compiled() {
-        let there: Vec<_> = Backend::all_compiled().map(Backend::as_str).collect();
-        return Err(Usage(format!("this build has no {}; it has: {}", args.backend, there.join(", "))).into());
-    }
+    compiled(args.backend)?;
     let objects = install.provider(args.backend)?;
     if args.common.dry_run {
         return print(&yaml(&objects)?);

@@ -42,6 +42,25 @@ pub const PREFIX: &str = "banlieue-provider";
 /// What the ClusterRoleBinding of every static install begins with.
 pub const STATIC_PREFIX: &str = "banlieue-static-";
 
+/// What is wrong with a namespace that is not [`is_label`].
+pub const NO_NAMESPACE: &str =
+    "is no name of a namespace: 1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends";
+
+/// Whether a namespace may be called so.
+pub fn is_label(text: &str) -> bool {
+    text.len() <= 63 && is_word(text)
+}
+
+/// Whether an object in a namespace may be called so.
+pub fn is_name(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_word)
+}
+
+fn is_word(text: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !text.is_empty() && text.chars().all(inner) && !text.starts_with('-') && !text.ends_with('-')
+}
+
 /// 13 base-32 characters of SHA-256 over the parts joined by `/`.
 fn hash(parts: &[&str]) -> String {
     let digest = Sha256::digest(parts.join("/").as_bytes());

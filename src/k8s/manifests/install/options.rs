@@ -1,7 +1,8 @@
 //! [`Install`]: how to install, checked as it is made.
 use crate::k8s::crd::{Image, LogFormat, PullSecret};
 use crate::k8s::lease::Timing;
-use crate::k8s::manifests::names;
+use crate::k8s::manifests::names::{self, is_label, is_name};
+use std::borrow::Cow;
 
 /// How to install.
 #[derive(Clone, Debug)]
@@ -24,7 +25,7 @@ pub struct Install {
 pub struct Invalid {
     option: &'static str,
     value: String,
-    problem: &'static str,
+    problem: Cow<'static, str>,
 }
 
 impl Install {
@@ -38,10 +39,9 @@ impl Install {
     /// # Errors
     /// Where one of the three cannot be used.
     pub fn new(namespace: &str, version: &str, registry: &str) -> Result<Self, Invalid> {
-        let wrong = |option, value: &str, problem| Err(Invalid { option, value: value.into(), problem });
+        let wrong = |option, value: &str, problem: &'static str| Err(invalid(option, value, problem));
         if !is_label(namespace) {
-            let problem = "is no name of a namespace: 1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends";
-            return wrong("--namespace", namespace, problem);
+            return wrong("--namespace", namespace, names::NO_NAMESPACE);
         }
         if namespace.starts_with("kube-") {
             return wrong("--namespace", namespace, "is Kubernetes' own; choose another, such as banlieue-system");
@@ -81,8 +81,7 @@ impl Install {
     /// Where there would be none, or far more than anybody needs.
     pub fn replicas(mut self, replicas: i32) -> Result<Self, Invalid> {
         if !(1..=10).contains(&replicas) {
-            let problem = "must be from 1 to 10";
-            return Err(Invalid { option: "--replicas", value: replicas.to_string(), problem });
+            return Err(invalid("--replicas", replicas, "must be from 1 to 10"));
         }
         self.replicas = replicas;
         Ok(self)
@@ -118,14 +117,14 @@ impl Install {
         let option = "--allow-images";
         if let Some(wrong) = prefixes.iter().find(|p| !is_registry(p)) {
             let problem = "is no prefix of a repository: write it like registry.example.com/infra";
-            return Err(Invalid { option, value: wrong.clone(), problem });
+            return Err(invalid(option, wrong, problem));
         }
         let own = self.repository();
         let covers =
             |p: &String| own.strip_prefix(p.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         if !prefixes.is_empty() && !prefixes.iter().any(covers) {
-            let problem = "does not cover <registry>/banlieue, which the classes of this installation run";
-            return Err(Invalid { option, value: prefixes.join(","), problem });
+            let problem = format!("does not cover {own}, which the classes of this installation run");
+            return Err(invalid(option, prefixes.join(","), problem));
         }
         self.allowed_images = prefixes;
         Ok(self)
@@ -138,7 +137,7 @@ impl Install {
     pub fn digest(mut self, digest: Option<String>) -> Result<Self, Invalid> {
         if let Some(wrong) = digest.as_ref().filter(|d| !is_digest(d)) {
             let problem = "is no digest: write it like sha256: and 64 hexadecimal digits in lower case";
-            return Err(Invalid { option: "--image-digest", value: wrong.clone(), problem });
+            return Err(invalid("--image-digest", wrong, problem));
         }
         self.digest = digest;
         Ok(self)
@@ -149,9 +148,9 @@ impl Install {
     /// # Errors
     /// Where it is no name of a Secret.
     pub fn pull_secret(mut self, name: Option<String>) -> Result<Self, Invalid> {
-        if let Some(wrong) = name.as_ref().filter(|n| n.is_empty() || n.len() > 253 || !n.split('.').all(is_label)) {
+        if let Some(wrong) = name.as_ref().filter(|n| !is_name(n)) {
             let problem = "is no name of a Secret: lower case letters, digits, dashes and dots";
-            return Err(Invalid { option: "--image-pull-secret", value: wrong.clone(), problem });
+            return Err(invalid("--image-pull-secret", wrong, problem));
         }
         self.pull_secret = name;
         Ok(self)
@@ -190,9 +189,8 @@ impl Install {
     }
 }
 
-fn is_label(text: &str) -> bool {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    (1..=63).contains(&text.len()) && text.chars().all(inner) && !text.starts_with('-') && !text.ends_with('-')
+fn invalid(option: &'static str, value: impl ToString, problem: impl Into<Cow<'static, str>>) -> Invalid {
+    Invalid { option, value: value.to_string(), problem: problem.into() }
 }
 
 fn is_tag(text: &str) -> bool {
