@@ -1,7 +1,7 @@
 //! Flags of leader election, named and meant as those of Kubernetes' own components.
 use super::error::Usage;
 use super::time::span;
-use crate::k8s::lease::Timing;
+use crate::k8s::lease::{Misfit, Timing};
 use std::time::Duration;
 
 /// How long things take in an election. The defaults spare the API server; 6s, 4s and 1s replace a killed leader in less
@@ -27,8 +27,19 @@ impl Args {
     /// Where they do not go together.
     pub fn timing(&self) -> Result<Timing, Usage> {
         let Args { leader_elect_lease_duration: lease, leader_elect_renew_deadline: renew, .. } = *self;
-        Timing::new(lease, renew, self.leader_elect_retry_period)
-            .map_err(|problem| Usage(format!("--leader-elect-lease-duration and its like: {problem}")))
+        let retry = self.leader_elect_retry_period;
+        let (lasts, goes_on) = ("--leader-elect-lease-duration", "--leader-elect-renew-deadline");
+        Timing::new(lease, renew, retry).map_err(|misfit| {
+            Usage(match misfit {
+                Misfit::Lease => format!("{lasts} {lease:?} must be whole seconds"),
+                Misfit::Renew => {
+                    format!("{goes_on} {renew:?} must be shorter than {lasts} {lease:?}, or two replicas could lead")
+                }
+                Misfit::Retry => format!(
+                    "--leader-elect-retry-period {retry:?} must be at most half of {goes_on} {renew:?}, which leaves time for two tries"
+                ),
+            })
+        })
     }
 }
 
@@ -52,8 +63,18 @@ mod tests {
 
     #[rstest]
     #[case::fast("6s", "4s", "1s", "")]
-    #[case::two_could_lead("10s", "10s", "2s", "shorter than the lease")]
-    #[case::one_try("6s", "4s", "3s", "two tries")]
+    #[case::two_could_lead(
+        "10s",
+        "10s",
+        "2s",
+        "--leader-elect-renew-deadline 10s must be shorter than --leader-elect-lease-duration 10s"
+    )]
+    #[case::one_try(
+        "6s",
+        "4s",
+        "3s",
+        "--leader-elect-retry-period 3s must be at most half of --leader-elect-renew-deadline 4s"
+    )]
     fn times_go_together(#[case] lease: &str, #[case] renew: &str, #[case] retry: &str, #[case] problem: &str) {
         let flags = ["--leader-elect-lease-duration", lease, "--leader-elect-renew-deadline", renew];
         let line = Line::parse_from(["it"].into_iter().chain(flags).chain(["--leader-elect-retry-period", retry]));

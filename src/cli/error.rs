@@ -1,5 +1,5 @@
 //! What a person sees of a failure, and the exit code.
-use super::output::complain;
+use super::output::{complain, taken};
 use std::process::ExitCode;
 
 /// The exit code of a command line that makes no sense (EX_USAGE of sysexits.h). Not clap's own 2, which `plan` answers
@@ -26,9 +26,13 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
 
 /// Prints what clap has to say, and how to end: help and version were asked for, the rest is an error.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    // nobody is left to tell where even that cannot be printed
-    let _ = error.print();
-    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+    let printed = error.print();
+    match taken(printed) {
+        // nobody is left to tell where even an error cannot be printed
+        _ if error.use_stderr() => ExitCode::from(USAGE),
+        Err(error) => report(&error),
+        Ok(()) => ExitCode::SUCCESS,
+    }
 }
 
 /// The causes, outermost first, as one line; a cause that an outer one already tells is left out.

@@ -120,6 +120,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Crds => crds::run(),
         Command::Manifests(args) => manifests::run(&args),
     }
+    .and_then(|()| output::said())
     .map(|()| ExitCode::SUCCESS)
 }
 

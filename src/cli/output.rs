@@ -1,7 +1,9 @@
 //! What a verb prints. Whoever has ceased to listen changes neither what is done nor how it ends.
+use anyhow::Context;
 use serde::Serialize;
 use std::fmt::Display;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
 
 /// How to print what was found.
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
@@ -27,21 +29,37 @@ impl Output {
 
 /// Prints a stream. Whoever reads only its head ends it early, and that is no failure.
 pub(super) fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+    let mut out = io::stdout().lock();
+    taken(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// The first line of progress that could not be written.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// A line of progress. Whoever closed standard output does not want it, and still wants the installation; nor does a disk
+/// that is full end it.
+pub(super) fn say(line: &str) {
+    if let Err(error) = writeln!(io::stdout(), "{line}") {
+        let _ = LOST.set(error);
+    }
+}
+
+/// Fails where a line of progress was lost, once all is done.
+pub(super) fn said() -> anyhow::Result<()> {
+    LOST.get().map_or(Ok(()), |error| taken(Err(error.kind().into())))
+}
+
+/// Whether standard output took what was written. Nobody is missed who has left.
+pub(super) fn taken(written: io::Result<()>) -> anyhow::Result<()> {
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write standard output"),
         _ => Ok(()),
     }
 }
 
-/// A line of progress. Whoever closed standard output does not want it, and still wants the installation.
-pub(super) fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
-}
-
 /// A fault, as a line on standard error. Nobody is left to tell where even that cannot be written.
 pub(super) fn complain(fault: impl Display) {
-    let _ = writeln!(std::io::stderr(), "error: {fault}");
+    let _ = writeln!(io::stderr(), "error: {fault}");
 }
 
 /// A line on standard error that somebody should know, where nothing failed.

@@ -84,6 +84,23 @@ fn a_flag_that_cannot_be_used() {
     }
 }
 
+/// Flags that leave nothing to do, or nothing to do it to, are no installation.
+#[test]
+fn flags_that_contradict_each_other() {
+    for (flags, says) in [
+        (&["--part", "classes", "--skip-provider-classes"][..], "--skip-provider-classes leaves out"),
+        (&["--part", "classes", "--skip-provider-classes", "--dry-run"], "--skip-provider-classes leaves out"),
+        (&["--part", "crds", "--reset-classes"], "--reset-classes"),
+        (&["--part", "platform", "--reset-classes"], "--reset-classes"),
+        (&["--leader-elect-retry-period", "8s"], "--leader-elect-retry-period 8s"),
+        (&["--leader-elect-renew-deadline", "15s"], "--leader-elect-renew-deadline 15s"),
+        (&["--leader-elect-lease-duration", "10s"], "--leader-elect-lease-duration 10s"),
+    ] {
+        let said = fails(banlieue(&[&["bootstrap", "operator"], flags].concat()), 64);
+        assert!(said.contains(says), "{said}");
+    }
+}
+
 #[test]
 fn wrong_usage_is_one_code_and_the_help_says_which() {
     for verb in [&["check"][..], &["check", "--pre"], &["uninstall"], &["bootstrap", "provider", "vsphere"]] {

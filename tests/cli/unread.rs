@@ -1,8 +1,45 @@
 //! Whoever read has left, as `head` does: each verb does what it would have done, and ends so.
-use super::{audit, banlieue, file, plan};
+use super::{audit, banlieue, fails, file, plan};
 use banlieue::cli::Cli;
 use clap::CommandFactory;
+use std::path::Path;
 use std::process::Stdio;
+
+/// Standard output on a disk that is full: one line says so, and nothing is taken for done.
+#[test]
+fn output_that_cannot_be_written() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let path = |name: &str, content: &str| file(name, content).to_str().unwrap().to_owned();
+    let (good, log) = (path("unwritten.yaml", &plan::both()), path("unwritten.log", ""));
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["plan", "--help"],
+        &["bootstrap", "operator", "--dry-run"],
+        &["bootstrap", "provider", "vsphere", "--dry-run"],
+        &["crds"],
+        &["phases"],
+        &["conditions"],
+        &["audit", &log],
+        &["plan", "-f", &good],
+        &["plan", "-f", &good, "-o", "json"],
+    ] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let out = banlieue(args).stdout(full).output().unwrap();
+        let said = String::from_utf8(out.stderr).unwrap();
+        let whole = "error: cannot write standard output: No space left on device (os error 28)\n";
+        assert!(out.status.code() == Some(1) && said == whole, "{args:?}: {}: {said}", out.status);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written() {
+    let folder = file("no-folder", "");
+    let said = fails(banlieue(&["manifests", folder.to_str().unwrap()]), 1);
+    assert!(said.contains(&format!("cannot write {}/crds/", folder.display())), "{said}");
+}
 
 /// A pipe that nobody reads.
 fn unread() -> Stdio {

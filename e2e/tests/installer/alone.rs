@@ -147,10 +147,10 @@ fn differences(plan: &str) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut last = None;
     for line in plan.lines() {
-        if let Some(object) = line.strip_prefix("changed    ") {
+        if let Some(object) = line.strip_prefix("would change  ") {
             last = Some(object.to_owned());
             found.entry(object.into()).or_default();
-        } else if let (Some(object), Some(field)) = (&last, line.strip_prefix("           ")) {
+        } else if let (Some(object), Some(field)) = (&last, line.strip_prefix("              ")) {
             found.entry(object.clone()).or_default().push(field.trim().to_owned());
         } else {
             last = None;

@@ -9,6 +9,8 @@ use banlieue_e2e::watch;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
+use std::fs::File;
+use std::process::{Command, Stdio};
 
 /// Checked before, planned, installed, looked at, removed: as it was. A second removal is quiet.
 pub(crate) async fn a_cluster_is_as_it_was(stage: &Stage) -> Result<()> {
@@ -16,7 +18,15 @@ pub(crate) async fn a_cluster_is_as_it_was(stage: &Stage) -> Result<()> {
     let pre = stage.done(&["check", "--pre"])?;
     ensure!(!pre.contains("fail") && pre.contains("will be made"), "check --pre: {pre}");
     let plan = stage.done(&["bootstrap", "operator", "--plan"])?;
-    ensure!(plan.contains("would be installed") && !plan.contains("unchanged  "), "{plan}");
+    let lines = plan.lines().filter(|line| line.starts_with("would create  ")).count();
+    let sum = format!("would be installed: localhost/banlieue:{} in banlieue-system", env!("CARGO_PKG_VERSION"));
+    let sum = format!("{sum}; {lines} objects: {lines} created, 0 changed, 0 unchanged\n");
+    ensure!(lines > 40 && plan.ends_with(&sum), "{plan}");
+    let mut unwritten = Command::new(stage.program());
+    unwritten.args(["bootstrap", "operator", "--plan"]).env("KUBECONFIG", stage.cluster.kubeconfig_path());
+    unwritten.env("NO_PROXY", "*").stdin(Stdio::null()).stdout(File::create("/dev/full")?);
+    let told = failure(&unwritten.output()?)?;
+    ensure!(told.contains("cannot write standard output"), "a plan that nobody can read: {told}");
     ensure!(stage.objects().await? == before, "a plan wrote something");
 
     stage.done(&["bootstrap", "operator", "--no-wait"])?;

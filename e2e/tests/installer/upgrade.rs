@@ -73,12 +73,12 @@ pub(crate) async fn in_place(stage: &Stage) -> Result<()> {
     let plan = stage.done(&["bootstrap", "operator", "--plan"])?;
     ensure!(content(stage)? == before, "the plan wrote something");
     for says in [
-        "created    ValidatingAdmissionPolicy banlieue-fence-roles",
-        "changed    Deployment banlieue-system/banlieue-operator",
+        "would create  ValidatingAdmissionPolicy banlieue-fence-roles",
+        "would change  Deployment banlieue-system/banlieue-operator",
         "spec.template.spec.containers[operator].image",
         "spec.template.spec.containers[operator].env[BANLIEUE_OF_THEN]",
         "spec.minReadySeconds",
-        "kept       ProviderClass vsphere",
+        "kept          ProviderClass vsphere",
         "spec.image.tag",
     ] {
         ensure!(plan.contains(says), "the plan does not say {says}:\n{plan}");

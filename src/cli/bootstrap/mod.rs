@@ -10,7 +10,7 @@ use super::word::one_of;
 use crate::k8s::bootstrap::{Conduct, Event, Outcome, install};
 use crate::k8s::client::Client;
 use crate::k8s::crd::LogFormat;
-use crate::k8s::manifests::install::{Install, Object};
+use crate::k8s::manifests::install::{Install, Object, Stage};
 use crate::k8s::manifests::names::DEFAULT_NAMESPACE;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -88,34 +88,40 @@ impl Common {
         Ok(install.map_err(Usage::of)?.log_format(self.log_format))
     }
 
-    /// Applies the objects of `what`, and tells of each.
+    /// Applies the objects of `what`, tells of each, and at the end what was done, and to how many.
     async fn apply(&self, client: &Client, objects: &[Object], reset_classes: bool, what: &str) -> anyhow::Result<()> {
         let conduct = Conduct { reset_classes, plan: self.plan, wait: (!self.no_wait).then_some(self.timeout) };
         let mut counts = HashMap::new();
         let mut tell = |event| match event {
             Event::Applied(outcome, object, fields) => {
                 *counts.entry(outcome).or_insert(0) += 1;
-                say(&format!("{outcome:<9}  {object}"));
-                fields.iter().for_each(|field| say(&format!("           {field}")));
+                if self.plan {
+                    say(&format!("{:<12}  {object}", outcome.planned()));
+                } else {
+                    say(&format!("{outcome:<9}  {object}"));
+                }
+                fields.iter().for_each(|field| say(&format!("              {field}")));
             }
             Event::Waiting(what) => say(&format!("waiting    {what}")),
         };
         install(client, objects, conduct, &mut tell).await?;
-        say(&summary(&counts, self, what));
+        let of_stage = |stage| objects.iter().any(|o| o.stage == stage);
+        let done = match self.plan {
+            true => "would be installed",
+            false if of_stage(Stage::Workloads) && !self.no_wait => "installed and available",
+            false if objects.iter().all(|o| o.stage == Stage::Crds) => "established",
+            false => "applied",
+        };
+        say(&summary(&counts, &format!("{done}: {what}")));
         Ok(())
     }
 }
 
-fn summary(counts: &HashMap<Outcome, usize>, asked: &Common, what: &str) -> String {
+fn summary(counts: &HashMap<Outcome, usize>, done: &str) -> String {
     let of = |outcome| counts.get(&outcome).copied().unwrap_or(0);
-    let done = match (asked.plan, asked.no_wait) {
-        (true, _) => "would be installed",
-        (_, true) => "is applied",
-        _ => "is installed and available",
-    };
     let mut text = format!(
-        "{what} {done} in {}: {} created, {} changed, {} unchanged",
-        asked.namespace,
+        "{done}; {} objects: {} created, {} changed, {} unchanged",
+        counts.values().sum::<usize>(),
         of(Outcome::Created),
         of(Outcome::Changed),
         of(Outcome::Unchanged)

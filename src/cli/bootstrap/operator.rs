@@ -61,12 +61,28 @@ pub(super) async fn run(args: Args) -> anyhow::Result<()> {
     if args.skip_provider_classes {
         install = install.without_provider_classes();
     }
+    let classes = args.part.is_none_or(|part| part.section() == Section::Classes);
+    if args.reset_classes && !classes {
+        return Err(Usage::of("--reset-classes has nothing to overwrite: --part leaves the ProviderClasses out").into());
+    }
     let mut objects = install.objects()?;
     objects.retain(|o| args.part.is_none_or(|part| part.section() == o.stage.section()));
+    if objects.is_empty() {
+        let why = "nothing is left to install: --part classes is the ProviderClasses alone, which";
+        let out =
+            if args.skip_provider_classes { "--skip-provider-classes leaves out" } else { "this build has none of" };
+        return Err(Usage(format!("{why} {out}")).into());
+    }
     if args.common.dry_run {
         return print(&yaml(&objects)?);
     }
     let client = args.common.access.connect(Purpose::Person).await?;
     refuse_elsewhere(&client, install.namespace()).await?;
-    args.common.apply(&client, &objects, args.reset_classes, &install.image()).await
+    let image = format!("{} in {}", install.image(), install.namespace());
+    let what = match args.part {
+        Some(Part::Crds) => "the kinds",
+        Some(Part::Classes) => "the ProviderClasses",
+        Some(Part::Platform) | None => image.as_str(),
+    };
+    args.common.apply(&client, &objects, args.reset_classes, what).await
 }

@@ -32,6 +32,6 @@ pub(super) async fn run(args: Args) -> anyhow::Result<()> {
     if !args.force {
         refuse_operator(&client).await?;
     }
-    let what = format!("the {} provider {}", args.backend, install.image());
+    let what = format!("the {} provider {} in {}", args.backend, install.image(), install.namespace());
     args.common.apply(&client, &objects, false, &what).await
 }

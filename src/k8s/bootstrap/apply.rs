@@ -22,6 +22,18 @@ pub enum Outcome {
     Kept,
 }
 
+impl Outcome {
+    /// What a plan says of it: nothing is done yet.
+    pub const fn planned(self) -> &'static str {
+        match self {
+            Outcome::Created => "would create",
+            Outcome::Changed => "would change",
+            Outcome::Unchanged => "unchanged",
+            Outcome::Kept => "kept",
+        }
+    }
+}
+
 impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {

@@ -27,6 +27,17 @@ pub struct Timing {
     pub retry: Duration,
 }
 
+/// Which of the times does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// The lease does not last whole seconds.
+    Lease,
+    /// A leader goes on for as long as the lease: two could lead.
+    Renew,
+    /// A leader has no time for two tries.
+    Retry,
+}
+
 impl Timing {
     /// The operator and the controller: 15/10/2 seconds.
     pub const ROLE: Timing = Timing::seconds(15, 10, 2);
@@ -36,14 +47,12 @@ impl Timing {
     /// Times of one's own.
     ///
     /// # Errors
-    /// In one sentence, where two replicas could lead at once, or a leader would not get a second try.
-    pub fn new(lease: Duration, renew: Duration, retry: Duration) -> Result<Self, &'static str> {
+    /// Where two replicas could lead at once, or a leader would not get a second try.
+    pub fn new(lease: Duration, renew: Duration, retry: Duration) -> Result<Self, Misfit> {
         match () {
-            () if lease.subsec_nanos() != 0 || lease.is_zero() => Err("the lease must last whole seconds"),
-            () if renew >= lease => {
-                Err("the renew deadline must be shorter than the lease, or two replicas could lead")
-            }
-            () if retry.is_zero() || retry * 2 > renew => Err("the renew deadline must leave time for two tries"),
+            () if lease.subsec_nanos() != 0 || lease.is_zero() => Err(Misfit::Lease),
+            () if renew >= lease => Err(Misfit::Renew),
+            () if retry.is_zero() || retry * 2 > renew => Err(Misfit::Retry),
             () => Ok(Self { lease, renew, retry }),
         }
     }
