@@ -6,11 +6,11 @@ use std::path::PathBuf;
 /// Flags that choose the API server. Without them: `KUBECONFIG`, else the pod's own identity, else `~/.kube/config`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Access {
-    /// The kubeconfig to use
-    #[arg(long, value_name = "FILE")]
+    /// The kubeconfig to use; without it KUBECONFIG, the pod's own identity, or ~/.kube/config
+    #[arg(long, help_heading = "Which cluster", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig to use
-    #[arg(long, value_name = "NAME")]
+    /// The context of the kubeconfig to use; without it the current one
+    #[arg(long, help_heading = "Which cluster", value_name = "NAME")]
     pub context: Option<String>,
 }
 

@@ -7,8 +7,8 @@ use clap::ValueEnum;
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// How to print it
-    #[arg(long, value_enum, default_value = "table")]
-    pub format: Format,
+    #[arg(short, long, alias = "format", value_enum, default_value = "table")]
+    pub output: Format,
 }
 
 /// How to print the conditions.
@@ -25,7 +25,7 @@ pub enum Format {
 /// # Errors
 /// When standard output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let text = match args.format {
+    let text = match args.output {
         Format::Table => table(),
         Format::Markdown => page(),
     };
@@ -44,7 +44,7 @@ fn table() -> String {
 fn page() -> String {
     let mut page = String::from(
         "# Conditions and reasons\n\n\
-         <!-- Generated: `banlieue conditions --format markdown`. A test fails when it is stale. -->\n\n\
+         <!-- Generated: `banlieue conditions -o markdown`. A test fails when it is stale. -->\n\n\
          The pod of a Provider writes `status.conditions`: what the backend said. Each reason belongs to one condition; `Ready` repeats the\n\
          one that keeps it from being True, and what was not looked at because of it is Unknown with `NotChecked`.\n\n\
          | condition | status | reason | what it means | what to do |\n| --- | --- | --- | --- | --- |\n",
@@ -61,7 +61,7 @@ fn page() -> String {
 mod tests {
     #[test]
     fn the_docs_are_not_stale() {
-        let fresh = "stale: run `banlieue conditions --format markdown > docs/conditions.md`";
+        let fresh = "stale: run `banlieue conditions -o markdown > docs/conditions.md`";
         assert!(super::page() == include_str!("../../docs/conditions.md"), "{fresh}");
     }
 }

@@ -10,13 +10,13 @@ use std::time::Duration;
 #[group(id = "election")]
 pub struct Args {
     /// How long others wait for a leader that is silent, in whole seconds
-    #[arg(long, value_name = "TIME", value_parser = span, default_value = "15s")]
+    #[arg(long, help_heading = "Leader election", value_name = "TIME", value_parser = span, default_value = "15s")]
     pub leader_elect_lease_duration: Duration,
     /// How long a leader goes on without renewing its Lease; shorter than the lease
-    #[arg(long, value_name = "TIME", value_parser = span, default_value = "10s")]
+    #[arg(long, help_heading = "Leader election", value_name = "TIME", value_parser = span, default_value = "10s")]
     pub leader_elect_renew_deadline: Duration,
     /// The time between two looks at the Lease; at most half of the deadline
-    #[arg(long, value_name = "TIME", value_parser = span, default_value = "2s")]
+    #[arg(long, help_heading = "Leader election", value_name = "TIME", value_parser = span, default_value = "2s")]
     pub leader_elect_retry_period: Duration,
 }
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 #[group(id = "health")]
 pub struct Args {
     /// The port of /livez, /readyz and /metrics
-    #[arg(long, default_value_t = pod::HEALTH_PORT.unsigned_abs() as u16)]
+    #[arg(long, value_name = "PORT", default_value_t = pod::HEALTH_PORT.unsigned_abs() as u16)]
     pub health_port: u16,
 }
 

@@ -13,7 +13,7 @@ pub struct Args {
     #[arg(long, env = "BANLIEUE_LOG", value_name = "LEVEL", default_value = "info")]
     pub log_level: String,
     /// The form of a line
-    #[arg(long, env = "BANLIEUE_LOG_FORMAT", value_enum, default_value_t = Format::Auto)]
+    #[arg(long, env = "BANLIEUE_LOG_FORMAT", value_name = "FORM", value_enum, default_value_t = Format::Auto)]
     pub log_format: Format,
 }
 

@@ -28,15 +28,20 @@ use std::process::ExitCode;
 
 /// A Kubernetes operator and its installer for registering virtualization backends.
 #[derive(Debug, Parser)]
-#[command(name = "banlieue", version, after_help = EXIT_CODES)]
+#[command(name = "banlieue", version, after_help = AFTER)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 it was done, 1 it failed, 64 it was asked for wrongly. 2 is `plan` alone: something would change.";
+const AFTER: &str = "\
+Begin with:
+  banlieue check --pre
+  banlieue bootstrap operator --registry registry.example.com/infra
+  banlieue check
+
+Exit codes: 0 it was done, 1 it failed, 64 it was asked for wrongly. 2 is `plan` alone: something would change.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -48,22 +53,22 @@ pub enum Command {
     Check(check::Args),
     /// Print what the operator would do for a Provider, and do nothing.
     Plan(plan::Args),
-    /// Say what the operator did, from the audit log of an API server.
-    Audit(audit::Args),
     /// Remove an installation, after showing what goes and what stays.
     Uninstall(uninstall::Args),
-    /// Run the operator: one workload per Provider.
-    Operator(Role<operator::Args>),
-    /// Run the controller: sum up each ProviderClass in its status.
-    Controller(Role<leader::Args>),
-    /// Run the provider of a backend: log in, probe, report.
-    Provider(Role<provider::Args>),
+    /// Say what the operator did, from the audit log of an API server.
+    Audit(audit::Args),
     /// Print the phases, their reasons, what each means and what to do.
     Phases(phases::Args),
     /// Print the conditions of a Provider, their reasons, what each means and what to do.
     Conditions(conditions::Args),
     /// Print the CustomResourceDefinitions.
     Crds,
+    /// In its pod: run the operator, one workload per Provider.
+    Operator(Role<operator::Args>),
+    /// In its pod: run the controller, which sums up each ProviderClass in its status.
+    Controller(Role<leader::Args>),
+    /// In its pod: run the provider of a backend, which logs in, probes and reports.
+    Provider(Role<provider::Args>),
     /// Write the files under deploy/.
     #[command(hide = true)]
     Manifests(manifests::Args),
@@ -127,10 +132,24 @@ pub async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::Cli;
-    use clap::CommandFactory;
+    use clap::{Command, CommandFactory};
 
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// Whoever knows a flag from one verb, or from kubectl, finds it under the others.
+    #[test]
+    fn a_flag_has_one_short_form() {
+        fn shorts(command: &Command, long: &str, found: &mut Vec<Option<char>>) {
+            found.extend(command.get_arguments().filter(|a| a.get_long() == Some(long)).map(|a| a.get_short()));
+            command.get_subcommands().for_each(|c| shorts(c, long, found));
+        }
+        for (long, short, least) in [("namespace", 'n', 9), ("output", 'o', 5)] {
+            let mut found = Vec::new();
+            shorts(&Cli::command(), long, &mut found);
+            assert!(found.len() >= least && found.iter().all(|s| *s == Some(short)), "--{long}: {found:?}");
+        }
     }
 }

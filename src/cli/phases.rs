@@ -7,8 +7,8 @@ use clap::ValueEnum;
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// How to print it
-    #[arg(long, value_enum, default_value = "table")]
-    pub format: Format,
+    #[arg(short, long, alias = "format", value_enum, default_value = "table")]
+    pub output: Format,
 }
 
 /// How to print the phases.
@@ -29,7 +29,7 @@ pub enum Format {
 /// # Errors
 /// When standard output cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let text = match args.format {
+    let text = match args.output {
         Format::Table => table(),
         Format::Markdown => diagram::page(),
         Format::Mermaid => diagram::mermaid(),

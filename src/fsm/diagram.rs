@@ -105,7 +105,7 @@ pub fn table() -> String {
 pub fn page() -> String {
     format!(
         "# Phases and reasons\n\n\
-         <!-- Generated: `banlieue phases --format markdown`. A test fails when it is stale. -->\n\n\
+         <!-- Generated: `banlieue phases -o markdown`. A test fails when it is stale. -->\n\n\
          `status.workload.phase` is recomputed from what is observed, `reason` says why it is so. Events, metrics and\n\
          the audit line use the same words.\n\n{}\n## Edges\n\nThe changes of phase that the operator takes:\n\n\
          ```mermaid\n{}```\n",
@@ -133,8 +133,7 @@ mod tests {
 
     #[test]
     fn the_docs_are_not_stale() {
-        let fresh =
-            "stale: run `banlieue phases --format markdown > docs/phases.md` and `--format dot > docs/phases.dot`";
+        let fresh = "stale: run `banlieue phases -o markdown > docs/phases.md` and `-o dot > docs/phases.dot`";
         assert!(page() == include_str!("../../docs/phases.md"), "{fresh}");
         assert!(dot() == include_str!("../../docs/phases.dot"), "{fresh}");
     }

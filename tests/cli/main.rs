@@ -230,6 +230,15 @@ fn a_server_that_speaks_no_tls_is_no_api_server() {
     assert!(fails(command, 1).contains(&address.to_string()));
 }
 
+/// `--format` is what the flag was called, and is still taken.
+#[test]
+fn the_words_are_printed_in_each_form() {
+    for (verb, form) in [("phases", "dot"), ("conditions", "markdown")] {
+        let printed = |flag| banlieue(&[verb, flag, form]).output().unwrap().stdout;
+        assert!(!printed("-o").is_empty() && printed("-o") == printed("--format"), "{verb}");
+    }
+}
+
 #[test]
 fn the_kinds_are_printed() {
     let out = banlieue(&["crds"]).output().unwrap();

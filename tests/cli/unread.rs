@@ -70,7 +70,7 @@ fn every_verb_ends_as_it_does_where_somebody_reads() {
         (&["plan", "-f", &good], 2),
         (&["plan", "-f", &faults], 1),
         (&["phases"], 0),
-        (&["phases", "--format", "dot"], 0),
+        (&["phases", "-o", "dot"], 0),
         (&["operator", "--log-level=trace"], 1),
         (&["controller", "--health-port=0", "--log-level=trace"], 1),
         (&["provider", "vsphere", "--namespace=n", "--health-port=0", "--log-level=trace"], 1),

@@ -8,6 +8,14 @@ use crate::k8s::manifests::install::{Section, yaml};
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  # what it would create or change
+  banlieue bootstrap operator --registry registry.example.com/infra --plan
+  # install it, or bring it up to this version
+  banlieue bootstrap operator --registry registry.example.com/infra
+  # as files, for GitOps
+  banlieue bootstrap operator --registry registry.example.com/infra --dry-run > banlieue.yaml")]
 pub struct Args {
     /// What every installation is asked.
     #[command(flatten)]

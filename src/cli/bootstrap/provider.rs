@@ -9,6 +9,9 @@ use crate::k8s::manifests::install::yaml;
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Example:
+  banlieue bootstrap provider vsphere --namespace team-a --registry registry.example.com/infra")]
 pub struct Args {
     /// The kind of the backends it serves
     #[arg(value_parser = one_of(Backend::ALL, Backend::as_str))]
