@@ -2,9 +2,12 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use futures::StreamExt;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
+use kube::runtime::{WatchStreamExt, watcher};
 use serde_json::{Value, json};
 
 use crate::progress::Progress;
@@ -14,6 +17,8 @@ use crate::{Cluster, Options, image, product};
 /// The name of its cluster.
 pub const NAME: &str = "demo";
 const NAMESPACE: &str = "banlieue-system";
+/// How long a Provider may take to come to where it belongs.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Shows it. What is there already is used: it may be run again and again.
 pub async fn run(progress: Progress) -> Result<()> {
@@ -29,11 +34,15 @@ pub async fn run(progress: Progress) -> Result<()> {
     progress.say("4/4 two backends: a vCenter simulator, and an address that does not exist");
     cluster.apply(&backends(&cluster.vcsim()?).to_string())?;
     let since = Instant::now();
-    wait(&cluster, "prod-vc", "condition=Ready")?;
-    wait(&cluster, "prod-vc", "jsonpath={.status.workload.phase}=Ready")?;
+    wait(&cluster, progress, "prod-vc", |status| {
+        status["workload"]["phase"] == "Ready" && ready(status)["status"] == "True"
+    })
+    .await?;
     progress.step("prod-vc", "Ready", since);
-    wait(&cluster, "lost-vc", "jsonpath={.status.workload.reason}=WaitingForBackend")?;
-    wait(&cluster, "lost-vc", "jsonpath={.status.workload.readyReplicas}=0")?;
+    wait(&cluster, progress, "lost-vc", |status| {
+        status["workload"]["reason"] == "WaitingForBackend" && status["workload"]["readyReplicas"] == 0
+    })
+    .await?;
     progress.step("lost-vc", "waits", since);
     progress.say(format!("done in {:.0} s\n", began.elapsed().as_secs_f64()));
     println!("$ kubectl get providers -A -o wide\n{}", cluster.kubectl(["get", "providers", "-A", "-o", "wide"])?);
@@ -41,11 +50,12 @@ pub async fn run(progress: Progress) -> Result<()> {
     Ok(())
 }
 
-/// Runs the installer as a person would, with the administrator's kubeconfig.
+/// Runs the installer as a person would, with the administrator's kubeconfig. A class that somebody edited, for an upgrade to
+/// an image that is not here, is what it was.
 fn bootstrap(cluster: &Cluster, program: &Path) -> Result<()> {
     let registry = image::REPOSITORY.rsplit_once('/').map_or("", |(registry, _)| registry);
     let status = Command::new(program)
-        .args(["bootstrap", "operator", "--registry", registry])
+        .args(["bootstrap", "operator", "--registry", registry, "--reset-classes"])
         .env("KUBECONFIG", cluster.kubeconfig_path())
         .env("NO_PROXY", "*")
         .stdin(Stdio::null())
@@ -92,16 +102,54 @@ fn backends(vcsim: &Vcsim) -> Value {
     ]})
 }
 
-/// Waits as a person would; where it does not come, shows what is there instead.
-fn wait(cluster: &Cluster, provider: &str, condition: &str) -> Result<()> {
-    let flag = format!("--for={condition}");
-    let waited = cluster.kubectl(["wait", "-n", NAMESPACE, "provider", provider, &flag, "--timeout=90s"]);
-    if let Err(error) = waited {
-        let seen = cluster.kubectl(["describe", "-n", NAMESPACE, "provider", provider]).unwrap_or_default();
+/// Waits until the status of a Provider is so, and tells whenever it says something else of itself; where it does not come to
+/// it, what it says last, and what to do.
+async fn wait(cluster: &Cluster, progress: Progress, provider: &str, holds: impl Fn(&Value) -> bool) -> Result<()> {
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("banlieue.io", "v1alpha1", "Provider"));
+    let api: Api<DynamicObject> = Api::namespaced_with(cluster.client().await?, NAMESPACE, &kind);
+    let mut told = String::from("nothing is seen of it");
+    let waited = async {
+        let mut states = std::pin::pin!(watcher::watch_object(api, provider).default_backoff());
+        while let Some(state) = states.next().await {
+            let Ok(Some(state)) = state else { continue };
+            let status = &state.data["status"];
+            if holds(status) {
+                return;
+            }
+            let now = words(status);
+            if now != told {
+                progress.say(format!("  {provider:<24} {now}"));
+                told = now;
+            }
+        }
+    };
+    if tokio::time::timeout(PATIENCE, waited).await.is_err() {
         let logs = crate::logs::collect(cluster).map(|f| f.display().to_string()).unwrap_or_default();
-        bail!("{provider} did not come to {condition}: {error:#}\n{seen}\nlogs of every component: {logs}");
+        bail!(
+            "after {} s {provider} is not as it should be: {told}\n\
+             more: kubectl -n {NAMESPACE} describe provider {provider}; logs of every component: {logs}\n\
+             to begin anew: make demo-down, then make demo",
+            PATIENCE.as_secs()
+        );
     }
     Ok(())
+}
+
+/// What a Provider says of itself: the workload, and the backend once the workload runs.
+fn words(status: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (workload, ready) = (&status["workload"], ready(status));
+    match workload["phase"].as_str() {
+        None => "the operator has not seen it yet".to_owned(),
+        Some("Ready") => format!("{}: {}", text(&ready["reason"]), text(&ready["message"])),
+        Some(phase) => format!("{phase}/{}: {}", text(&workload["reason"]), text(&workload["message"])),
+    }
+}
+
+/// Its condition Ready.
+fn ready(status: &Value) -> &Value {
+    let all = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    all.iter().find(|c| c["type"] == "Ready").unwrap_or(&Value::Null)
 }
 
 fn next(cluster: &Cluster, program: &Path) -> String {
@@ -113,15 +161,38 @@ fn next(cluster: &Cluster, program: &Path) -> String {
 Try next:
   export KUBECONFIG={kubeconfig} PATH={folder}:$PATH
   alias banlieue={banlieue}
-  kubectl -n {NAMESPACE} describe provider lost-vc                  # what its backend said, and the Events
-  kubectl -n {NAMESPACE} get deploy,sa,role,rolebinding             # what runs for them
-  banlieue check                                                    # whether the installation is whole
-  banlieue plan provider {NAMESPACE}/prod-vc                    # what the operator would do now: nothing
+  kubectl -n {NAMESPACE} describe provider lost-vc       # what its backend said, and the Events
+  kubectl -n {NAMESPACE} get deploy,sa,role,rolebinding  # what runs for them
+  banlieue check                                             # whether the installation is whole
+  banlieue plan provider {NAMESPACE}/prod-vc             # what the operator would do now: nothing
+  kubectl -n {NAMESPACE} delete provider prod-vc         # and nothing of it is left
+  make demo                                                  # again, as it was at first
+  make demo-down                                             # the end
+
+  # suspend it; upgrade the fleet, to an image that is not here
   kubectl -n {NAMESPACE} patch provider prod-vc --type=merge -p '{{\"spec\":{{\"paused\":true}}}}'
-  kubectl -n {NAMESPACE} delete provider prod-vc                    # and nothing of it is left
-  make demo                                                         # again
-  make demo-down                                                    # the end",
+  kubectl patch providerclass vsphere --type=merge -p '{{\"spec\":{{\"image\":{{\"tag\":\"v0.2.0\"}}}}}}'",
         kubeconfig = cluster.kubeconfig_path().display(),
         banlieue = program.display(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+    use serde_json::json;
+
+    /// While a person waits: why the workload is not ready, and then what the backend says.
+    #[test]
+    fn what_it_says_of_itself() {
+        let workload = |phase: &str| json!({ "phase": phase, "reason": "ImagePullFailed", "message": "no such image" });
+        let conditions = json!([{ "type": "Ready", "status": "False", "reason": "LoginRefused", "message": "wrong" }]);
+        for (status, says) in [
+            (json!({ "conditions": conditions }), "the operator has not seen it yet"),
+            (json!({ "workload": workload("Provisioning") }), "Provisioning/ImagePullFailed: no such image"),
+            (json!({ "workload": workload("Ready"), "conditions": conditions }), "LoginRefused: wrong"),
+        ] {
+            assert_eq!(words(&status), says);
+        }
+    }
 }
