@@ -1,7 +1,7 @@
 //! What `banlieue operator` and `banlieue controller` have in common: one leader, watches, a health port.
 use super::access::Access;
 use super::time::span;
-use super::word::namespace;
+use super::word::NAMESPACE;
 use super::{election, health};
 use crate::k8s::manifests::names;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 #[group(skip)]
 pub struct Args {
     /// Where banlieue is installed: its Lease is kept there
-    #[arg(long, short, env = "POD_NAMESPACE", value_parser = namespace, default_value = names::DEFAULT_NAMESPACE)]
+    #[arg(long, short, env = "POD_NAMESPACE", value_parser = NAMESPACE, default_value = names::DEFAULT_NAMESPACE)]
     pub namespace: String,
     /// The uid of this pod, which holds the Lease
     #[arg(long, env = "POD_UID", hide = true)]

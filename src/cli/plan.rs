@@ -3,7 +3,7 @@ use super::access::Access;
 use super::error::Usage;
 use super::input;
 use super::output::{Output, complain};
-use super::word::{address, namespace};
+use super::word::{ADDRESS, NAMESPACE};
 use crate::fsm::{Effect, ObjectRef};
 use crate::k8s::caches::Caches;
 use crate::k8s::client::Purpose;
@@ -43,13 +43,13 @@ pub struct Args {
     #[arg(required_unless_present = "files", requires = "address")]
     pub kind: Option<String>,
     /// Its namespace and its name
-    #[arg(value_name = "NAMESPACE/NAME", value_parser = address)]
-    pub address: Option<(String, String)>,
+    #[arg(value_name = "NAMESPACE/NAME", value_parser = ADDRESS)]
+    pub address: Option<String>,
     /// A file, or `-` for standard input. With a Provider: it and its class as they would be; without: all that there is
     #[arg(short, long = "file", value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Where banlieue is installed
-    #[arg(long, short, value_parser = namespace, default_value = names::DEFAULT_NAMESPACE)]
+    #[arg(long, short, value_parser = NAMESPACE, default_value = names::DEFAULT_NAMESPACE)]
     pub namespace: String,
     /// How to print it
     #[arg(short, long, value_enum, default_value = "table")]
@@ -85,7 +85,7 @@ struct Owed {
 /// # Errors
 /// When the Provider or a file cannot be read.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let lines = match &args.address {
+    let lines = match args.address.as_ref().and_then(|address| address.split_once('/')) {
         Some((namespace, name)) => live(&args, namespace, name).await?,
         None => offline(&args)?,
     };

@@ -1,7 +1,7 @@
 //! `banlieue provider`: the glue between a pod and its backend.
 use super::access::Access;
 use super::health;
-use super::word::{self, compiled, one_of};
+use super::word::{NAMESPACE, PROVIDER, compiled, one_of};
 use crate::backends::{Credentials, Keeper, Meter, Target};
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
@@ -16,10 +16,10 @@ pub struct Args {
     #[arg(value_parser = one_of(Backend::ALL, Backend::as_str))]
     pub backend: Backend,
     /// The name of the Provider it serves; without it, every Provider of the backend in the namespace
-    #[arg(long, env = "BANLIEUE_PROVIDER_NAME", value_name = "NAME", value_parser = word::provider)]
+    #[arg(long, env = "BANLIEUE_PROVIDER_NAME", value_name = "NAME", value_parser = PROVIDER)]
     pub provider_name: Option<String>,
     /// The namespace of the Provider, or of the Providers
-    #[arg(long, short, env = "BANLIEUE_PROVIDER_NAMESPACE", value_parser = word::namespace)]
+    #[arg(long, short, env = "BANLIEUE_PROVIDER_NAMESPACE", value_parser = NAMESPACE)]
     pub namespace: String,
     /// The uid of the Provider: for another one of that name it neither logs in nor writes
     #[arg(long, env = "BANLIEUE_PROVIDER_UID", value_name = "UID", requires = "provider_name")]

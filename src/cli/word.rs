@@ -22,22 +22,21 @@ pub(super) fn compiled(backend: Backend) -> Result<(), Usage> {
     Err(Usage(format!("this build has no {backend}; it has: {}", there.join(", "))))
 }
 
+/// Reads a name; one type for all of them, so that each is not a parser of its own.
+pub(super) type Reader = fn(&str) -> Result<String, &'static str>;
+
 /// Reads the name of a namespace.
-pub(super) fn namespace(text: &str) -> Result<String, &'static str> {
-    if is_label(text) { Ok(text.into()) } else { Err(NO_NAMESPACE) }
-}
+pub(super) const NAMESPACE: Reader = |text| if is_label(text) { Ok(text.into()) } else { Err(NO_NAMESPACE) };
 
 /// Reads the name of a Provider.
-pub(super) fn provider(text: &str) -> Result<String, &'static str> {
-    if is_name(text) {
-        Ok(text.into())
-    } else {
-        Err("is no name of a Provider: lower case letters, digits, dashes and dots")
-    }
-}
+pub(super) const PROVIDER: Reader = |text| {
+    let wrong = "is no name of a Provider: lower case letters, digits, dashes and dots";
+    if is_name(text) { Ok(text.into()) } else { Err(wrong) }
+};
 
 /// Reads the address of a Provider: its namespace and its name.
-pub(super) fn address(text: &str) -> Result<(String, String), &'static str> {
+pub(super) const ADDRESS: Reader = |text| {
     let (at, name) = text.split_once('/').ok_or("write it as NAMESPACE/NAME, such as banlieue-system/prod-vc")?;
-    Ok((namespace(at)?, provider(name)?))
-}
+    NAMESPACE(at).and_then(|_| PROVIDER(name))?;
+    Ok(text.into())
+};
