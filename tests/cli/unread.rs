@@ -12,7 +12,10 @@ fn output_that_cannot_be_written() {
         return;
     }
     let path = |name: &str, content: &str| file(name, content).to_str().unwrap().to_owned();
-    let (good, log) = (path("unwritten.yaml", &plan::both()), path("unwritten.log", ""));
+    let (good, log) = (
+        path("unwritten.yaml", &plan::both()),
+        path("unwritten.log", &audit::entry("banlieue-system", "update", "leases")),
+    );
     for args in [
         &["--help"][..],
         &["--version"],
