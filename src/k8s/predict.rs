@@ -136,21 +136,22 @@ pub async fn read(
         (Some(live), Some(file)) => Some(applied(live, file)),
         (live, file) => live.or(file),
     };
-    if let Some(class) = &class {
-        caches.classes.put(class.clone());
+    if let Some(class) = class {
+        caches.classes.put(class);
     }
+    let class = caches.classes.get("", name);
     for part in Part::ALL {
         let list = bounded("list the objects", kinds::everywhere(client, part).list(&ours)).await?;
         list.items.into_iter().for_each(|object| caches.part(part).put(object));
     }
-    for object in addresses(install_namespace, provider, class.as_ref()) {
+    for object in addresses(install_namespace, provider, class.as_deref()) {
         if let Some(there) = bounded("read an object", kinds::api(client, &object).get_opt(&object.name)).await? {
             caches.part(object.part).put(there);
         }
     }
     let pods = bounded("list pods", Api::<Pod>::all(client.clone()).list(&ours)).await?;
     pods.items.into_iter().for_each(|pod| caches.pods.put(pod));
-    if let Some(away) = class.and_then(|c| c.spec.workload_namespace) {
+    if let Some(away) = class.and_then(|c| c.spec.workload_namespace.clone()) {
         let api = Api::<Namespace>::all(client.clone());
         if let Some(there) = bounded("read the namespace", api.get_metadata_opt(&away)).await? {
             caches.namespaces.put(there);
