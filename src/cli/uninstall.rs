@@ -1,17 +1,27 @@
 //! `banlieue uninstall`: shows what goes and what stays, asks, and removes it.
 use super::access::Access;
 use super::error::Usage;
-use super::output::say;
+use super::output::{print, say};
 use super::word::one_of;
 use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
 use crate::k8s::manifests::install::Install;
 use crate::k8s::manifests::names::DEFAULT_NAMESPACE;
 use crate::k8s::uninstall::{Scope, Survey, remove, survey};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 
 /// Its flags.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  # what would go, and what would stay
+  banlieue uninstall --dry-run
+  # everything, Providers and the namespace too
+  banlieue uninstall --all
+  # the static provider of a namespace
+  banlieue uninstall --provider vsphere --namespace infra
+
+Exit codes: 0 it is done or there was nothing to do, 1 it failed, 64 it was asked for wrongly.")]
 pub struct Args {
     /// Where it is installed
     #[arg(long, short, default_value = DEFAULT_NAMESPACE)]
@@ -103,9 +113,7 @@ fn agreed() -> anyhow::Result<bool> {
     if !stdin.is_terminal() {
         return Err(Usage::of("nobody is there to ask: give --yes to remove it").into());
     }
-    let mut out = std::io::stdout();
-    write!(out, "Remove it? [y/N] ")?;
-    out.flush()?;
+    print("Remove it? [y/N] ")?;
     let mut answer = String::new();
     stdin.lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -130,6 +130,7 @@ fn words_that_cannot_be_right() {
         (&["provider", "kvm", "-n", "a"], "BACKEND"),
         (&["plan", "provider", "a/b/c"], "NAMESPACE/NAME"),
         (&["plan", "provider", "a/b", "-n", "Foo"], "--namespace"),
+        (&["audit", "-", "-n", "Foo"], "--namespace"),
         (&["bootstrap", "operator", "--image-pull-secret", "A"], "--image-pull-secret"),
         (&["bootstrap", "operator", "--image-digest", "sha256:0"], "--image-digest"),
         (&["bootstrap", "operator", "--allow-images", "a b"], "--allow-images"),

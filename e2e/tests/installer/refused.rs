@@ -70,11 +70,8 @@ pub(crate) async fn what_is_not_there(stage: &Stage) -> Result<()> {
     let provider = ["bootstrap", "provider", "vsphere", "--namespace"];
     let cases: [(Vec<&str>, [&str; 2]); 3] = [
         ([&provider[..], &["nowhere"]].concat(), ["Namespace nowhere: it is not there", "create it"]),
-        ([&provider[..], &["default"]].concat(), ["providerclasses.banlieue.io: it is not there", "--part crds"]),
-        (
-            vec!["bootstrap", "operator", "--part", "classes"],
-            ["providerclasses.banlieue.io: it is not there", "--part crds"],
-        ),
+        ([&provider[..], &["default"]].concat(), ["providers.banlieue.io: it is not there", "--part crds"]),
+        (vec!["bootstrap", "operator", "--part", "classes"], ["providers.banlieue.io: it is not there", "--part crds"]),
     ];
     let before = stage.objects().await?;
     for (args, says) in &cases {

@@ -5,6 +5,7 @@ mod log;
 
 use super::input;
 use super::output::{Output, warn};
+use super::word::NAMESPACE;
 use crate::k8s::manifests::names;
 use anyhow::{Context, bail};
 use log::Log;
@@ -20,7 +21,7 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Where banlieue is installed
-    #[arg(long, short, default_value = names::DEFAULT_NAMESPACE)]
+    #[arg(long, short, value_parser = NAMESPACE, default_value = names::DEFAULT_NAMESPACE)]
     pub namespace: String,
     /// How to print it
     #[arg(short, long, value_enum, default_value = "table")]

@@ -5,16 +5,17 @@ use super::providers::phases;
 use super::role::{Idle, role};
 use super::statics;
 use super::{Line, Verdict, line, list, unknown};
-use crate::k8s::bootstrap::elsewhere;
+use crate::k8s::bootstrap::{elsewhere, ending};
 use crate::k8s::client::Client;
 use crate::k8s::crd::Provider;
 use crate::k8s::fence;
 use crate::k8s::kinds;
 use crate::k8s::manifests::install::{Install, Object};
-use crate::k8s::manifests::names;
+use crate::k8s::manifests::{labels, names};
 use crate::k8s::stamp;
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
@@ -53,9 +54,11 @@ pub async fn installed(client: &Client, taken_over: &Client, install: &Install, 
     let bindings = Api::<ClusterRoleBinding>::all(client.clone()).list(&ListParams::default()).await.map(|l| l.items);
     let statics = statics::among(bindings.as_deref().unwrap_or_default());
 
+    lines.extend(ending_namespace(client, namespace).await);
     let without = parts.as_ref().ok().filter(|_| idle == Some(Idle::Absent));
     if let Some(parts) = without.filter(|parts| parts.are_none() && statics.is_empty()) {
-        return nothing(parts.none(), &bindings, providers);
+        lines.extend(nothing(parts.none(), &bindings, providers));
+        return lines;
     }
     let alone = without.is_some_and(|parts| parts.are_without_operator() && !statics.is_empty());
     let todo = if alone { WITHOUT } else { INSTALL };
@@ -91,6 +94,15 @@ pub async fn installed(client: &Client, taken_over: &Client, install: &Install, 
     lines
 }
 
+/// What keeps a namespace that is being deleted: nothing comes back in there.
+async fn ending_namespace(client: &Client, name: &str) -> Option<Line> {
+    const CHECK: &str = "namespace";
+    match Api::<Namespace>::all(client.clone()).get_opt(name).await {
+        Ok(live) => Some(line(CHECK, Verdict::Fail, ending(client, &live?).await?.to_string())),
+        Err(error) => Some(unknown(CHECK, &error)),
+    }
+}
+
 /// Where nothing is installed: that, and what was left of an installation that was. Without the kinds there are no Providers.
 fn nothing(
     none: Line,
@@ -116,7 +128,7 @@ fn nothing_here(namespace: &str, other: &str) -> Line {
 async fn types(client: &Client) -> Line {
     const CHECK: &str = "policies";
     let kind = ApiResource::erase::<ValidatingAdmissionPolicy>(&());
-    let ours = ListParams::default().labels("app.kubernetes.io/part-of=banlieue");
+    let ours = ListParams::default().labels(labels::OURS);
     match kinds::within(client, &kind, None).list(&ours).await {
         Err(error) => unknown(CHECK, &error),
         Ok(list) => {

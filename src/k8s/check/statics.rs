@@ -3,6 +3,7 @@ use super::role::Idle;
 use super::{Line, Verdict, line, list};
 use crate::k8s::client::Client;
 use crate::k8s::failure::words;
+use crate::k8s::manifests::names;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
@@ -12,7 +13,7 @@ const CHECK: &str = "static providers";
 
 /// The bindings of static providers among all.
 pub(super) fn among(bindings: &[ClusterRoleBinding]) -> Vec<&ClusterRoleBinding> {
-    bindings.iter().filter(|b| b.name_any().starts_with("banlieue-static-")).collect()
+    bindings.iter().filter(|b| b.name_any().starts_with(names::STATIC_PREFIX)).collect()
 }
 
 /// Beside an operator they are one too many.

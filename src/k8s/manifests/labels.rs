@@ -13,6 +13,9 @@ pub const PART_OF: &str = "app.kubernetes.io/part-of";
 /// The value of [`PART_OF`].
 pub const BANLIEUE: &str = "banlieue";
 
+/// The selector of what is ours.
+pub const OURS: &str = "app.kubernetes.io/part-of=banlieue";
+
 /// The component of what every way of installing has: namespace and kinds.
 pub const PLATFORM: &str = "platform";
 
@@ -36,7 +39,7 @@ pub fn managed(component: &str, by: &str) -> BTreeMap<String, String> {
 
 /// The selector of what is ours and of this component.
 pub fn of(component: &str) -> String {
-    format!("{PART_OF}={BANLIEUE},{COMPONENT}={component}")
+    format!("{OURS},{COMPONENT}={component}")
 }
 
 /// The labels that select the pods of a role: never more, since a Deployment's selector cannot be changed.
