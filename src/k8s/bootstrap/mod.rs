@@ -14,7 +14,7 @@ pub use apply::Outcome;
 pub use available::{missing, trouble};
 pub use elsewhere::{elsewhere, refuse_elsewhere, refuse_operator};
 pub use foreign::foreign;
-pub use namespace::ending;
+pub use namespace::{ending, namespace};
 use std::time::{Duration, Instant};
 
 /// How to go about it.

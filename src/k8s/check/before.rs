@@ -1,14 +1,15 @@
 //! Before an installation.
 use super::{Line, Verdict, line, unknown};
-use crate::k8s::bootstrap::{ending, foreign, refuse_elsewhere};
+use crate::k8s::bootstrap::{self, ending, foreign, refuse_elsewhere};
 use crate::k8s::client::Client;
 use crate::k8s::crd::crds;
+use crate::k8s::kinds;
 use crate::k8s::manifests::install::{Install, Object};
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::{Resource, ResourceExt};
+use serde_json::json;
 use std::collections::BTreeSet;
 
 /// The oldest minor version of Kubernetes 1 that the live tests run on.
@@ -23,7 +24,7 @@ pub async fn before(client: &Client, install: &Install, objects: &[Object]) -> V
         Ok(()) => line("other installation", Verdict::Ok, "there is none"),
         Err(failed) => line("other installation", Verdict::Fail, failed.to_string()),
     });
-    lines.extend(kinds(client).await);
+    lines.extend(of_our_names(client).await);
     lines
 }
 
@@ -90,24 +91,16 @@ async fn rights(client: &Client, objects: &[Object]) -> Vec<Line> {
 }
 
 async fn may(client: &Client, group: &str, plural: &str, namespace: Option<&str>, verb: &str) -> kube::Result<bool> {
-    let attributes = ResourceAttributes {
-        group: Some(group.into()),
-        resource: Some(plural.into()),
-        namespace: namespace.map(str::to_owned),
-        verb: Some(verb.into()),
-        ..Default::default()
-    };
-    let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
-    let review = SelfSubjectAccessReview { spec, ..Default::default() };
-    let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-    let answer = api.create(&PostParams::default(), &review).await?;
-    Ok(answer.status.is_some_and(|status| status.allowed))
+    let kind = ApiResource::erase::<SelfSubjectAccessReview>(&());
+    let attributes = json!({ "group": group, "resource": plural, "namespace": namespace, "verb": verb });
+    let review = DynamicObject::new("", &kind).data(json!({ "spec": { "resourceAttributes": attributes } }));
+    let answer = kinds::within(client, &kind, None).create(&PostParams::default(), &review).await?;
+    Ok(answer.data["status"]["allowed"] == true)
 }
 
 async fn namespace(client: &Client, name: &str) -> Line {
     const CHECK: &str = "namespace";
-    let api: Api<Namespace> = Api::all(client.clone());
-    match api.get_opt(name).await {
+    match bootstrap::namespace(client, name).await {
         Err(error) => unknown(CHECK, &error),
         Ok(None) => line(CHECK, Verdict::Ok, format!("{name} will be made")),
         Ok(Some(live)) => match ending(client, &live).await {
@@ -118,7 +111,7 @@ async fn namespace(client: &Client, name: &str) -> Line {
 }
 
 /// Whether what is in a namespace meets what will be asked of it.
-fn level(live: &Namespace) -> Line {
+fn level(live: &DynamicObject) -> Line {
     const CHECK: &str = "namespace";
     let name = live.name_any();
     match live.labels().get("pod-security.kubernetes.io/enforce").map(String::as_str) {
@@ -134,7 +127,7 @@ fn level(live: &Namespace) -> Line {
 }
 
 /// Kinds of our names: ours, and stored in versions that we know.
-async fn kinds(client: &Client) -> Vec<Line> {
+async fn of_our_names(client: &Client) -> Vec<Line> {
     const CHECK: &str = "kinds";
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     let mut lines = Vec::new();

@@ -5,7 +5,7 @@ use super::providers::phases;
 use super::role::{Idle, role};
 use super::statics;
 use super::{Line, Verdict, line, list, unknown};
-use crate::k8s::bootstrap::{elsewhere, ending};
+use crate::k8s::bootstrap::{self, elsewhere, ending};
 use crate::k8s::client::Client;
 use crate::k8s::crd::Provider;
 use crate::k8s::fence;
@@ -15,7 +15,6 @@ use crate::k8s::manifests::{labels, names};
 use crate::k8s::stamp;
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
@@ -97,7 +96,7 @@ pub async fn installed(client: &Client, taken_over: &Client, install: &Install, 
 /// What keeps a namespace that is being deleted: nothing comes back in there.
 async fn ending_namespace(client: &Client, name: &str) -> Option<Line> {
     const CHECK: &str = "namespace";
-    match Api::<Namespace>::all(client.clone()).get_opt(name).await {
+    match bootstrap::namespace(client, name).await {
         Ok(live) => Some(line(CHECK, Verdict::Fail, ending(client, &live?).await?.to_string())),
         Err(error) => Some(unknown(CHECK, &error)),
     }

@@ -5,11 +5,11 @@ mod workload;
 
 use super::bootstrap::Failed;
 use super::client::Client;
-use super::crd::{Backend, Provider};
+use super::crd::Backend;
 use super::kinds;
 use super::manifests::install::{Section, Stage};
 use kube::ResourceExt;
-use kube::api::{ApiResource, DeleteParams, Preconditions};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Preconditions};
 use std::time::{Duration, Instant};
 pub use survey::survey;
 
@@ -48,7 +48,7 @@ pub struct Survey {
     /// What goes with the namespace, and is not of banlieue.
     pub others: Vec<Found>,
     /// The Providers whose workload and finalizer go, or who lose the pod that serves them.
-    pub providers: Vec<Provider>,
+    pub providers: Vec<DynamicObject>,
     /// What stays, and why.
     pub stays: Vec<String>,
     /// Where to look for what is not here.

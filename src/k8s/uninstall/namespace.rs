@@ -1,13 +1,13 @@
 //! The operator's namespace: whose it is, and what of others is in it.
 use super::{Found, Survey, fail};
-use crate::k8s::bootstrap::Failed;
+use crate::k8s::bootstrap::{self, Failed};
 use crate::k8s::client::Client;
 use crate::k8s::kinds;
 use crate::k8s::manifests::install::Stage;
 use crate::k8s::manifests::{labels, names};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
-use kube::api::{Api, ApiResource, ListParams, Patch, PatchParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::json;
 
@@ -15,8 +15,10 @@ use serde_json::json;
 /// gone: what is left of it is not to be removed by a slip of the pen.
 pub(super) async fn refuse_another(client: &Client, name: &str) -> Result<(), Failed> {
     let ours = ListParams::default().labels(&labels::of(labels::PLATFORM));
-    let api: Api<Namespace> = Api::all(client.clone());
-    let all = api.list_metadata(&ours).await.map_err(|e| Failed::of("the Namespaces", &e))?;
+    let all = kinds::within(client, &namespaces(), None)
+        .list_metadata(&ours)
+        .await
+        .map_err(|e| Failed::of("the Namespaces", &e))?;
     let all: Vec<_> = all.iter().map(ResourceExt::name_any).collect();
     match all.first() {
         Some(other) if !all.iter().any(|n| n == name) => {
@@ -33,10 +35,10 @@ pub(super) async fn look(client: &Client, name: &str, survey: &mut Survey) -> Re
         survey.others = others(client, name).await?;
         return Ok(());
     }
-    let api: Api<Namespace> = Api::all(client.clone());
-    let live = api.get_opt(name).await.map_err(|e| Failed::of(&format!("Namespace {name}"), &e))?;
-    let set =
-        |live: &Namespace| live.managed_fields().iter().any(|m| m.manager.as_deref() == Some(names::MANAGER_BOOTSTRAP));
+    let live = bootstrap::namespace(client, name).await.map_err(|e| Failed::of(&format!("Namespace {name}"), &e))?;
+    let set = |live: &DynamicObject| {
+        live.managed_fields().iter().any(|m| m.manager.as_deref() == Some(names::MANAGER_BOOTSTRAP))
+    };
     if live.is_some_and(|live| set(&live)) {
         survey.stays.push(format!("Namespace {name}: it was there before banlieue, whose labels on it go"));
         survey.lent = Some(name.into());
@@ -46,10 +48,14 @@ pub(super) async fn look(client: &Client, name: &str, survey: &mut Survey) -> Re
 
 /// Takes off what the installer set on a namespace that is not its own.
 pub(super) async fn give_back(client: &Client, name: &str) -> Result<(), Failed> {
-    let api: Api<Namespace> = Api::all(client.clone());
     let nothing = Patch::Apply(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }));
+    let api = kinds::within(client, &namespaces(), None);
     let done = api.patch(name, &PatchParams::apply(names::MANAGER_BOOTSTRAP), &nothing).await;
     done.map(drop).map_err(|e| Failed::of(&format!("Namespace {name}"), &e))
+}
+
+fn namespaces() -> ApiResource {
+    ApiResource::erase::<Namespace>(&())
 }
 
 /// Objects of the core kinds, Secrets and pods above all, that banlieue did not make.

@@ -6,12 +6,10 @@ use crate::k8s::client::Client;
 use crate::k8s::crd::{Backend, Provider, ProviderClass};
 use crate::k8s::kinds;
 use crate::k8s::manifests::names;
-use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams};
 use kube::{Resource, ResourceExt};
-use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 /// How long a kind made just before may not be served yet.
@@ -20,36 +18,41 @@ const SERVED: Duration = Duration::from_secs(30);
 const POLICY: Duration = Duration::from_secs(10);
 
 /// The Providers that are concerned: those that carry our finalizer or status; where all goes, all.
-pub(super) async fn providers(client: &Client, scope: Scope) -> Result<Vec<Provider>, Failed> {
-    let all = list(client, "the Providers").await?;
-    let concerned =
-        |p: &Provider| scope == Scope::All || p.finalizers().iter().any(|f| f == names::FINALIZER) || has_workload(p);
-    Ok(all.into_iter().filter(concerned).collect())
+pub(super) async fn providers(client: &Client, scope: Scope) -> Result<Vec<DynamicObject>, Failed> {
+    let concerned = |p: &DynamicObject| scope == Scope::All || is_held(p) || has_workload(p);
+    Ok(list(client, &kind::<Provider>()).await?.into_iter().filter(concerned).collect())
 }
 
 /// The Providers of a namespace for which the pods of a static provider spoke.
-pub(super) async fn served(client: &Client, namespace: &str, backend: Backend) -> Result<Vec<Provider>, Failed> {
-    let all: Vec<ProviderClass> = list(client, "the ProviderClasses").await?;
-    let classes: BTreeSet<_> = all.iter().filter(|c| c.spec.backend == backend).map(ResourceExt::name_any).collect();
-    let spoken_for = |p: &Provider| {
+pub(super) async fn served(client: &Client, namespace: &str, backend: Backend) -> Result<Vec<DynamicObject>, Failed> {
+    let all = list(client, &kind::<ProviderClass>()).await?;
+    let of_it = all.iter().filter(|class| class.data["spec"]["backend"] == backend.as_str());
+    let classes: BTreeSet<_> = of_it.map(ResourceExt::name_any).collect();
+    let spoken_for = |p: &DynamicObject| {
         p.namespace().as_deref() == Some(namespace)
-            && classes.contains(&p.spec.provider_class_ref.name)
-            && p.status.as_ref().is_some_and(|s| s.observed_generation.is_some())
+            && p.data["spec"]["providerClassRef"]["name"].as_str().is_some_and(|name| classes.contains(name))
+            && !p.data["status"]["observedGeneration"].is_null()
             && !has_workload(p)
     };
-    Ok(list(client, "the Providers").await?.into_iter().filter(spoken_for).collect())
+    Ok(list(client, &kind::<Provider>()).await?.into_iter().filter(spoken_for).collect())
 }
 
-fn has_workload(provider: &Provider) -> bool {
-    provider.status.as_ref().is_some_and(|s| s.workload.is_some())
+fn kind<K: Resource<DynamicType = ()>>() -> ApiResource {
+    ApiResource::erase::<K>(&())
 }
 
-/// All objects of a kind of ours, none where the kind is gone.
-async fn list<K>(client: &Client, what: &str) -> Result<Vec<K>, Failed>
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
-{
-    let api: Api<K> = Api::all(client.clone());
+fn is_held(provider: &DynamicObject) -> bool {
+    provider.finalizers().iter().any(|f| f == names::FINALIZER)
+}
+
+fn has_workload(provider: &DynamicObject) -> bool {
+    !provider.data["status"]["workload"].is_null()
+}
+
+/// All objects of a kind of ours, none where the kind is gone. They are read as any object is: one that this version does not
+/// understand goes like the others.
+async fn list(client: &Client, kind: &ApiResource) -> Result<Vec<DynamicObject>, Failed> {
+    let api = kinds::within(client, kind, None);
     let until = Instant::now() + SERVED;
     loop {
         match api.list(&ListParams::default()).await {
@@ -58,7 +61,7 @@ where
             Err(kube::Error::Api(status)) if status.code == 429 && Instant::now() < until => {
                 tokio::time::sleep(LOOK).await;
             }
-            answer => return Ok(answer.map_err(|e| Failed::of(what, &e))?.items),
+            answer => return Ok(answer.map_err(|e| Failed::of(&format!("the {}", kind.plural), &e))?.items),
         }
     }
 }
@@ -95,10 +98,10 @@ fn address(part: Part, meta: &ObjectMeta) -> ObjectRef {
 }
 
 /// Takes our finalizer off; those of others stay.
-pub(super) async fn release(client: &Client, provider: &Provider) -> Result<(), Failed> {
+pub(super) async fn release(client: &Client, provider: &DynamicObject) -> Result<(), Failed> {
     let (api, name) = api(client, provider);
     let live = api.get_opt(&name).await.map_err(|e| Failed::of(&of(provider), &e))?;
-    let Some(live) = live.filter(|p| p.finalizers().iter().any(|f| f == names::FINALIZER)) else { return Ok(()) };
+    let Some(live) = live.filter(is_held) else { return Ok(()) };
     let others: Vec<_> = live.finalizers().iter().filter(|f| *f != names::FINALIZER).collect();
     // the version guards the finalizers of others
     let metadata = json!({ "finalizers": others, "resourceVersion": live.resource_version() });
@@ -107,25 +110,22 @@ pub(super) async fn release(client: &Client, provider: &Provider) -> Result<(), 
 }
 
 /// Takes off what was said of a Provider: nobody keeps it true any more. The policy that protects it was removed a moment ago.
-pub(super) async fn forget(client: &Client, provider: &Provider) -> Result<(), Failed> {
+pub(super) async fn forget(client: &Client, provider: &DynamicObject) -> Result<(), Failed> {
     let (api, name) = api(client, provider);
     unsay(&api, &name, &of(provider)).await
 }
 
 /// The same of every class: who counted its Providers is gone.
 pub(super) async fn forget_classes(client: &Client) -> Result<(), Failed> {
-    let api: Api<ProviderClass> = Api::all(client.clone());
-    for class in list::<ProviderClass>(client, "the ProviderClasses").await? {
+    let kind = kind::<ProviderClass>();
+    for class in list(client, &kind).await? {
         let name = class.name_any();
-        unsay(&api, &name, &format!("ProviderClass {name}")).await?;
+        unsay(&kinds::within(client, &kind, None), &name, &format!("ProviderClass {name}")).await?;
     }
     Ok(())
 }
 
-async fn unsay<K>(api: &Api<K>, name: &str, what: &str) -> Result<(), Failed>
-where
-    K: Clone + DeserializeOwned + Debug,
-{
+async fn unsay(api: &Api<DynamicObject>, name: &str, what: &str) -> Result<(), Failed> {
     let patch = Patch::Merge(json!({ "status": null }));
     let until = Instant::now() + POLICY;
     loop {
@@ -141,7 +141,7 @@ where
 /// Deletes a Provider; its workload is gone.
 pub(super) async fn delete(
     client: &Client,
-    provider: &Provider,
+    provider: &DynamicObject,
     tell: &mut (dyn FnMut(String) + Send),
 ) -> Result<(), Failed> {
     let (api, name) = api(client, provider);
@@ -150,11 +150,11 @@ pub(super) async fn delete(
     Ok(())
 }
 
-fn api(client: &Client, provider: &Provider) -> (Api<Provider>, String) {
-    (Api::namespaced(client.clone(), &provider.namespace().unwrap_or_default()), provider.name_any())
+fn api(client: &Client, provider: &DynamicObject) -> (Api<DynamicObject>, String) {
+    (kinds::within(client, &kind::<Provider>(), provider.namespace().as_deref()), provider.name_any())
 }
 
-fn of(provider: &Provider) -> String {
+fn of(provider: &DynamicObject) -> String {
     format!("Provider {}/{}", provider.namespace().unwrap_or_default(), provider.name_any())
 }
 

@@ -245,13 +245,16 @@ pub(crate) async fn a_read_of_a_secret_is_told_of(stage: &Stage) -> Result<()> {
     Scene::of(stage).await?;
     pass(stage, elsewhere::accepted()).await?;
     crate::until::until("the audit log tells", crate::scene::SOON, async || {
-        let output = stage.audit(&[])?;
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        let alarms: Vec<_> = told.lines().filter(|l| l.starts_with("ALARM")).collect();
+        let output = stage.audit(&["--output", "json"])?;
+        let found: Vec<Value> = serde_json::from_slice(&output.stdout)?;
+        let (alarms, work): (Vec<_>, Vec<_>) = found.iter().partition(|f| f["alarm"] == true);
+        let reads = |f: &&&Value| f["object"].as_str().is_some_and(|object| object.starts_with("secrets "));
         // the attacks of others may be refused meanwhile
-        ensure!(alarms.iter().all(|l| l.contains("secrets") || l.contains("it was refused")), "more alarms:\n{told}");
-        let work = told.contains("the workload of a Provider") && output.status.code() == Some(1);
-        Ok(if work && alarms.iter().any(|l| l.contains("secrets fenced/creds")) { Ok(()) } else { Err(told) })
+        let others: Vec<_> = alarms.iter().filter(|f| !reads(f) && f["verdict"] != "it was refused").collect();
+        ensure!(others.is_empty(), "more alarms: {others:?}");
+        let told = alarms.iter().any(|f| f["object"] == "secrets fenced/creds") && output.status.code() == Some(1);
+        let worked = work.iter().any(|f| f["verdict"] == "the workload of a Provider");
+        Ok(if told && worked { Ok(()) } else { Err(format!("{found:?}")) })
     })
     .await
 }
