@@ -19,7 +19,7 @@ QUICK := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CA
 ##@ Two commands
 .PHONY: demo demo-down
 demo: ## A cluster with two backends on it, from nothing; run it again as you like
-	@trap 'echo " interrupted: make demo goes on from here, make demo-down takes away what there is" >&2; exit 0' INT; $(E2E) demo
+	@trap 'echo " interrupted: make demo goes on from here, make demo-down takes away what there is" >&2; exit 0' INT; $(CARGO) build --package banlieue-e2e --bin e2e; $(E2E) demo
 demo-down: ## Take the demo away, and leave nothing but the cache
 	@$(E2E) down --name demo
 

@@ -7,7 +7,7 @@ use crate::k8s::client::Purpose;
 use crate::k8s::crd::Backend;
 use crate::k8s::manifests::install::Install;
 use crate::k8s::manifests::names::DEFAULT_NAMESPACE;
-use crate::k8s::uninstall::{Scope, Survey, remove, survey};
+use crate::k8s::uninstall::{Scope, Step, Survey, remove, survey};
 use std::io::{BufRead, IsTerminal};
 
 /// Its flags.
@@ -69,8 +69,13 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
         say("nothing was removed");
         return Ok(());
     }
-    remove(&client, &found, &mut |gone| say(&format!("removed    {gone}"))).await?;
-    say("it is removed");
+    let mut tell = |step| match step {
+        Step::Removed(what) => say(&format!("removed    {what}")),
+        Step::Waiting(what) => say(&format!("waiting    {what}")),
+    };
+    remove(&client, &found, &mut tell).await?;
+    let what = args.provider.map_or("banlieue".into(), |backend| format!("the static {backend} provider"));
+    say(&format!("{what} is removed from {}", args.namespace));
     Ok(())
 }
 
@@ -92,16 +97,19 @@ fn show(found: &Survey, scope: Scope) {
     for other in &found.others {
         say(&format!("goes       {other}, with the namespace: it is not of banlieue"));
     }
-    let (goes, what) = match scope {
-        Scope::All => ("goes", "and its workload"),
-        Scope::Operator => ("keep", "stays; its workload, our finalizer and its status go"),
-        Scope::Provider(_) => ("keep", "stays; its status goes"),
-    };
     for provider in &found.providers {
-        let meta = &provider.metadata;
+        let (meta, ends) = (&provider.metadata, provider.metadata.deletion_timestamp.is_some());
         let name = format!("{}/{}", meta.namespace.as_deref().unwrap_or(""), meta.name.as_deref().unwrap_or(""));
-        say(&format!("{goes}       Provider {name} {what}"));
+        say(&match scope {
+            Scope::All => format!("goes       Provider {name} and its workload"),
+            Scope::Operator if ends => {
+                format!("goes       Provider {name}: it is being deleted, and our finalizer goes")
+            }
+            Scope::Operator => format!("stays      Provider {name}; its workload, our finalizer and its status go"),
+            Scope::Provider(_) => format!("stays      Provider {name}; its status goes"),
+        });
     }
+    found.ending.iter().for_each(|ending| say(&format!("goes       {ending}")));
     for stays in &found.stays {
         say(&format!("stays      {stays}"));
     }

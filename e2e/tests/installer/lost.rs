@@ -80,6 +80,10 @@ pub(crate) async fn with_its_namespace_and_what_is_in_it(stage: &Stage) -> Resul
         ensure!(says.iter().all(|words| check.contains(words)), "{check}");
     }
 
+    let dry = stage.done(&["uninstall", "--dry-run"])?;
+    let goes =
+        ["Provider banlieue-system/within: it is being deleted", "Namespace banlieue-system: it is being deleted"];
+    ensure!(goes.iter().all(|what| dry.contains(&format!("goes       {what}"))), "{dry}");
     stage.done(&["uninstall", "--yes", "--namespace", NAMESPACE])?;
     let namespaces: Api<Namespace> = Api::all(stage.client.clone());
     watch::gone(&namespaces, NAMESPACE, SOON).await?;

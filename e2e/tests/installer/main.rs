@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         remove::a_cluster_is_as_it_was,
         remove::providers_stay_and_nothing_of_ours_does,
         remove::a_namespace_that_was_there_stays,
+        remove::who_is_held_by_another_is_named,
         dry_run::it_asks_nobody,
         halfway::a_person_without_all_rights,
         halfway::the_api_server_goes_away_in_the_middle,

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 /// Checked before, planned, installed, looked at, removed: as it was. A second removal is quiet.
@@ -139,6 +140,36 @@ fn what_is_left_goes(stage: &Stage) -> Result<()> {
     let others: Vec<_> = dry.lines().filter(|line| line.contains("not of banlieue")).collect();
     ensure!(others.len() == 1 && others[0].starts_with("goes       Secret banlieue-system/theirs"), "{dry}");
     stage.done(&["uninstall", "--all", "--yes"]).map(drop)
+}
+
+/// A Provider that somebody else holds is waited for before its kind goes, and whoever removes is told who holds it.
+pub(crate) async fn who_is_held_by_another_is_named(stage: &Stage) -> Result<()> {
+    stage.done(&["bootstrap", "operator", "--no-wait"])?;
+    stage.cluster.kubectl(["create", "namespace", "kept"])?;
+    let held = provider("kept", "vc", "vsphere").replace("name: vc,", "name: vc, finalizers: [example.com/held],");
+    stage.cluster.apply(&held)?;
+    let mut command = Command::new(stage.program());
+    command
+        .args(["uninstall", "--all", "--yes"])
+        .env("KUBECONFIG", stage.cluster.kubeconfig_path())
+        .env("NO_PROXY", "*");
+    let mut removal = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let said = BufReader::new(removal.stdout.take().context("it says nothing")?);
+    let mut lines = Vec::new();
+    for line in said.lines() {
+        lines.push(line?);
+        if lines.last().is_some_and(|l| l == "waiting    Provider kept/vc to be gone, held by example.com/held") {
+            stage.cluster.kubectl(["get", "crd", "providers.banlieue.io"])?;
+            let release = r#"[{"op":"remove","path":"/metadata/finalizers"}]"#;
+            stage.cluster.kubectl(["-n", "kept", "patch", "provider", "vc", "--type=json", "-p", release])?;
+        }
+    }
+    let at = |text: &str| lines.iter().position(|line| line == text).with_context(|| format!("{text}: {lines:?}"));
+    ensure!(removal.wait()?.success(), "{lines:?}");
+    let order = ["waiting    Provider kept/vc to be gone, held by example.com/held", "removed    Provider kept/vc"];
+    let kind = at("removed    CustomResourceDefinition providers.banlieue.io")?;
+    ensure!(at(order[0])? < at(order[1])? && at(order[1])? < kind, "{lines:?}");
+    stage.cluster.kubectl(["delete", "namespace", "kept"]).map(drop)
 }
 
 /// A namespace that somebody made before is not the installer's: it stays, with what is in it and as it was.

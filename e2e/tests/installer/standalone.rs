@@ -1,7 +1,7 @@
 //! The static installation: the platform from `deploy/`, a provider by the installer, and no operator.
 use crate::files;
 use crate::grants;
-use crate::stage::{SOON, Stage, provider, running, text};
+use crate::stage::{SOON, Stage, failure, provider, running, text};
 use anyhow::{Result, ensure};
 use banlieue::k8s::crd::Provider;
 use banlieue::k8s::manifests::labels::COMPONENT;
@@ -31,6 +31,9 @@ pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> 
             "--from-literal=password=p",
         ])?;
     }
+    let late = ["bootstrap", "provider", "vsphere", "--namespace", "infra", "--timeout", "1s"];
+    let said = failure(&stage.banlieue(&late)?)?;
+    ensure!(said.contains("Deployment infra/banlieue-provider-vsphere: it is not available after 1 s"), "{said}");
     let second = stage.done(&["bootstrap", "provider", "vsphere", "--namespace", "infra", "--no-wait"])?;
     ensure!(second.contains("0 created, 0 changed"), "{second}");
     let account = "infra/banlieue-provider-vsphere";
@@ -62,6 +65,10 @@ pub(crate) async fn one_process_serves_a_namespace(stage: &Stage) -> Result<()> 
     told(stage, "infra").await?;
     drop(running);
 
+    // one that was never installed takes nothing along
+    let nothing = stage.done(&["uninstall", "--provider", "libvirt", "--namespace", "infra", "--yes"])?;
+    ensure!(nothing.contains("nothing to remove") && !nothing.contains("operator"), "{nothing}");
+    stage.cluster.kubectl(["get", "clusterrole", &names::shared(banlieue::k8s::crd::Backend::Libvirt)])?;
     // who looks in the wrong place is told the right ones
     let nothing = stage.done(&["uninstall", "--provider", "vsphere", "--yes"])?;
     ensure!(nothing.contains("nothing to remove") && nothing.contains("infra"), "{nothing}");

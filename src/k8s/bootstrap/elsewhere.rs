@@ -36,12 +36,20 @@ pub async fn refuse_elsewhere(client: &Client, namespace: &str) -> Result<(), Fa
     }
 }
 
+/// Where an operator is installed.
+///
+/// # Errors
+/// Where it cannot be asked.
+pub async fn operator(client: &Client) -> Result<Option<String>, Failed> {
+    Ok(installed(client, names::OPERATOR).await?.into_iter().next())
+}
+
 /// Fails where an operator is installed, whose pods serve every Provider.
 ///
 /// # Errors
 /// Then, and where it cannot be asked.
 pub async fn refuse_operator(client: &Client) -> Result<(), Failed> {
-    match installed(client, names::OPERATOR).await?.first() {
+    match operator(client).await? {
         Some(namespace) => Err(Failed {
             object: format!("ClusterRoleBinding {}", names::OPERATOR),
             why: format!(

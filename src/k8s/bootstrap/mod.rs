@@ -12,7 +12,7 @@ use super::failure::{few_words, remedy};
 use super::manifests::install::{Object, Stage};
 pub use apply::Outcome;
 pub use available::{missing, trouble};
-pub use elsewhere::{elsewhere, refuse_elsewhere, refuse_operator};
+pub use elsewhere::{elsewhere, operator, refuse_elsewhere, refuse_operator};
 pub use foreign::foreign;
 pub use namespace::{ending, namespace};
 use std::time::{Duration, Instant};
@@ -91,7 +91,7 @@ pub async fn install(
     }
     if let Some(patience) = conduct.wait.filter(|_| !conduct.plan) {
         let until = Instant::now() + patience;
-        for object in of(Stage::Workloads) {
+        for object in of(Stage::Workloads).filter(|o| o.resource.kind == "Deployment") {
             available::wait(client, object, until, patience, tell).await?;
         }
     }

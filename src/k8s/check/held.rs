@@ -1,6 +1,7 @@
 //! Providers that our finalizer holds.
 use super::role::Idle;
 use super::{Line, Verdict, line, list};
+use crate::fsm::Phase;
 use crate::k8s::crd::Provider;
 use crate::k8s::manifests::names;
 use kube::ResourceExt;
@@ -42,7 +43,8 @@ fn told(providers: &[&Provider]) -> String {
     let name = |p: &&Provider| {
         let name = format!("{}/{}", p.namespace().unwrap_or_default(), p.name_any());
         let workload = p.status.as_ref().and_then(|s| s.workload.as_ref());
-        let waits = p.metadata.deletion_timestamp.as_ref().and(workload).and_then(|w| w.message.as_deref());
+        // what an operator said before the deletion is no cause of it
+        let waits = workload.filter(|w| w.phase == Phase::Terminating).and_then(|w| w.message.as_deref());
         waits.map_or(name.clone(), |message| format!("{name} ({message})"))
     };
     list(providers.iter().map(name).collect())
@@ -91,6 +93,17 @@ mod tests {
         let found = held(&all, None);
         assert!(found.verdict == Verdict::Warn && found.message.ends_with(": n/goes"), "{found:?}");
         assert_eq!(held(&all[1..], None).verdict, Verdict::Ok);
+    }
+
+    #[test]
+    fn what_was_said_before_the_deletion_is_no_cause() {
+        for (phase, says) in [("Ready", "n/p; "), ("Terminating", "n/p (words); ")] {
+            let mut going = provider("p", names::FINALIZER, true);
+            let workload = json!({ "phase": phase, "message": "words" });
+            going.status = serde_json::from_value(json!({ "workload": workload })).unwrap();
+            let found = held(&[going], Some(Idle::Scaled));
+            assert!(found.message.contains(says), "{found:?}");
+        }
     }
 
     #[test]

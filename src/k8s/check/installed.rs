@@ -113,7 +113,10 @@ fn nothing(
         Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
         Err(error) => return vec![none, unknown("Providers", &error)],
     };
-    let left = [grants(bindings, &providers), held(&providers, Some(Idle::Absent))];
+    let names = |p: &Provider| format!("{}/{}", p.namespace().unwrap_or_default(), p.name_any());
+    let unserved = format!("nobody serves {}", list(providers.iter().map(names).collect()));
+    let unserved = line("Providers", if providers.is_empty() { Verdict::Ok } else { Verdict::Warn }, unserved);
+    let left = [grants(bindings, &providers), held(&providers, Some(Idle::Absent)), unserved];
     let left = left.into_iter().filter(|line| line.verdict != Verdict::Ok);
     std::iter::once(none).chain(left).collect()
 }

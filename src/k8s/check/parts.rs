@@ -3,6 +3,7 @@ use super::{Line, Verdict, line, list};
 use crate::k8s::client::Client;
 use crate::k8s::kinds;
 use crate::k8s::manifests::install::{Object, Stage};
+use crate::k8s::manifests::names;
 use kube::ResourceExt;
 use std::collections::BTreeSet;
 
@@ -49,7 +50,9 @@ impl<'a> Parts<'a> {
 
     /// Whether all are there that should be, and of which version; `todo` installs what is not.
     pub(super) fn lines(&self, operator: bool, todo: &str) -> [Line; 2] {
-        let due = self.missing.iter().filter(|o| operator || !o.is_operator());
+        // a static provider brings the role of its backend along
+        let shared = |o: &Object| o.resource.kind == "ClusterRole" && o.name.starts_with(names::PREFIX);
+        let due = self.missing.iter().filter(|o| operator || !(o.is_operator() || shared(o)));
         let missing: Vec<_> = due.map(ToString::to_string).collect();
         let whole = if !missing.is_empty() {
             line("parts", Verdict::Fail, format!("missing: {}; run {todo}", list(missing)))

@@ -9,12 +9,14 @@ use super::crd::Backend;
 use super::kinds;
 use super::manifests::install::{Section, Stage};
 use kube::ResourceExt;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Preconditions};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Preconditions};
 use std::time::{Duration, Instant};
 pub use survey::survey;
 
 /// How long one object may take to go: pods get some seconds to end.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long nothing is said of a wait.
+const SILENCE: Duration = Duration::from_secs(2);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -36,8 +38,22 @@ pub struct Found {
     namespace: Option<String>,
     name: String,
     uid: Option<String>,
+    /// It is being deleted, whoever asked for that.
+    ending: bool,
     stage: Stage,
 }
+
+/// What happens meanwhile.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// An object is gone.
+    Removed(String),
+    /// It waits, and for what.
+    Waiting(String),
+}
+
+/// Whoever is told.
+pub type Tell<'a> = dyn FnMut(Step) + Send + 'a;
 
 /// What a removal would do.
 #[derive(Debug)]
@@ -49,6 +65,8 @@ pub struct Survey {
     pub others: Vec<Found>,
     /// The Providers whose workload and finalizer go, or who lose the pod that serves them.
     pub providers: Vec<DynamicObject>,
+    /// What would stay, and is being deleted already.
+    pub ending: Vec<String>,
     /// What stays, and why.
     pub stays: Vec<String>,
     /// Where to look for what is not here.
@@ -59,8 +77,9 @@ pub struct Survey {
 
 impl Survey {
     fn of(scope: Scope) -> Self {
-        let (goes, others, providers, stays) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Survey { scope, goes, others, providers, stays, hint: None, lent: None }
+        let (goes, others, providers) = (Vec::new(), Vec::new(), Vec::new());
+        let (ending, stays) = (Vec::new(), Vec::new());
+        Survey { scope, goes, others, providers, ending, stays, hint: None, lent: None }
     }
 
     /// Whether there is nothing to do.
@@ -83,12 +102,11 @@ impl std::fmt::Display for Found {
 ///
 /// # Errors
 /// At the first object that does not go.
-pub async fn remove(client: &Client, survey: &Survey, tell: &mut (dyn FnMut(String) + Send)) -> Result<(), Failed> {
+pub async fn remove(client: &Client, survey: &Survey, tell: &mut Tell<'_>) -> Result<(), Failed> {
     let of = |runs: bool| survey.goes.iter().filter(move |f| (f.stage == Stage::Workloads) == runs);
     // whoever would make it anew ends first
     for found in of(true) {
-        delete(client, found).await?;
-        tell(found.to_string());
+        delete(client, found, tell).await?;
     }
     if !matches!(survey.scope, Scope::Provider(_)) {
         workload::remove(client, tell).await?;
@@ -97,21 +115,20 @@ pub async fn remove(client: &Client, survey: &Survey, tell: &mut (dyn FnMut(Stri
         }
     }
     for found in of(false).filter(|f| f.stage.section() == Section::Platform && f.stage != Stage::Namespace) {
-        delete(client, found).await?;
-        tell(found.to_string());
+        delete(client, found, tell).await?;
     }
-    for provider in &survey.providers {
-        match survey.scope {
-            Scope::All => workload::delete(client, provider, tell).await?,
-            _ => workload::forget(client, provider).await?,
+    if survey.scope == Scope::All {
+        workload::delete(client, &survey.providers, tell).await?;
+    } else {
+        for provider in &survey.providers {
+            workload::forget(client, provider).await?;
         }
     }
     if survey.scope == Scope::Operator {
         workload::forget_classes(client).await?;
     }
     for found in of(false).filter(|f| f.stage.section() != Section::Platform || f.stage == Stage::Namespace) {
-        delete(client, found).await?;
-        tell(found.to_string());
+        delete(client, found, tell).await?;
     }
     if let Some(lent) = &survey.lent {
         namespace::give_back(client, lent).await?;
@@ -120,9 +137,8 @@ pub async fn remove(client: &Client, survey: &Survey, tell: &mut (dyn FnMut(Stri
 }
 
 /// Deletes what was found, with all that it owns, and waits until it is gone.
-async fn delete(client: &Client, found: &Found) -> Result<(), Failed> {
+async fn delete(client: &Client, found: &Found, tell: &mut Tell<'_>) -> Result<(), Failed> {
     let api = kinds::within(client, &found.resource, found.namespace.as_deref());
-    let until = Instant::now() + PATIENCE;
     let preconditions = Preconditions { uid: found.uid.clone(), resource_version: None };
     // what owns pods waits for them; the rest owns nothing, and would wait for the garbage collector alone
     let how = if found.stage == Stage::Workloads { DeleteParams::foreground() } else { DeleteParams::background() };
@@ -132,18 +148,34 @@ async fn delete(client: &Client, found: &Found) -> Result<(), Failed> {
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => return Ok(()),
         answer => answer.map(drop).map_err(|e| Failed::of(&found.to_string(), &e))?,
     }
+    gone(&api, &found.name, found.uid.as_deref(), &found.to_string(), tell).await
+}
+
+/// Waits until an object is gone, and says what it waits for.
+async fn gone(
+    api: &Api<DynamicObject>,
+    name: &str,
+    uid: Option<&str>,
+    what: &str,
+    tell: &mut Tell<'_>,
+) -> Result<(), Failed> {
+    let (began, mut told) = (Instant::now(), false);
     loop {
-        let live = api.get_opt(&found.name).await.map_err(|e| Failed::of(&found.to_string(), &e))?;
-        if live.is_none_or(|live| live.uid() != found.uid) {
+        let live = api.get_opt(name).await.map_err(|e| Failed::of(what, &e))?;
+        let Some(live) = live.filter(|live| live.metadata.uid.as_deref() == uid) else {
+            tell(Step::Removed(what.into()));
             return Ok(());
+        };
+        let held = match live.finalizers() {
+            [] => String::new(),
+            held => format!(", held by {}", held.join(", ")),
+        };
+        if began.elapsed() > PATIENCE {
+            let why = format!("it is not gone after {} s{held}", PATIENCE.as_secs());
+            return Err(fail(what, &why, "see what holds it (its finalizers, its pods), then run the command again"));
         }
-        if Instant::now() > until {
-            let why = format!("it is not gone after {} s", PATIENCE.as_secs());
-            return Err(fail(
-                &found.to_string(),
-                &why,
-                "see what holds it (its finalizers, its pods), then run the command again",
-            ));
+        if began.elapsed() > SILENCE && !std::mem::replace(&mut told, true) {
+            tell(Step::Waiting(format!("{what} to be gone{held}")));
         }
         tokio::time::sleep(LOOK).await;
     }

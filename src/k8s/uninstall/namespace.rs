@@ -79,6 +79,7 @@ async fn others(client: &Client, namespace: &str) -> Result<Vec<Found>, Failed> 
             namespace: Some(namespace.into()),
             name: o.name_any(),
             uid: o.uid(),
+            ending: false,
             stage: Stage::Namespace,
         }));
     }

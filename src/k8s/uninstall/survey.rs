@@ -1,6 +1,6 @@
 //! What a removal finds: what goes, what stays, and what it must not touch.
 use super::{Found, Scope, Survey, fail, namespace, workload};
-use crate::k8s::bootstrap::{Failed, elsewhere, refuse_elsewhere};
+use crate::k8s::bootstrap::{Failed, elsewhere, operator};
 use crate::k8s::client::Client;
 use crate::k8s::crd::Backend;
 use crate::k8s::kinds;
@@ -20,7 +20,15 @@ pub async fn survey(client: &Client, install: &Install, scope: Scope) -> Result<
     let built = match scope {
         Scope::Provider(backend) => install.provider(backend),
         Scope::Operator | Scope::All => {
-            refuse_elsewhere(client, install.namespace()).await?;
+            if let Some(other) = elsewhere(client, install.namespace()).await? {
+                let (at, why) =
+                    (format!("Namespace {}", install.namespace()), format!("banlieue is installed in {other}"));
+                return Err(fail(
+                    &at,
+                    &why,
+                    &format!("give --namespace {other}; a static provider goes by --provider"),
+                ));
+            }
             install.objects()
         }
     };
@@ -34,12 +42,17 @@ pub async fn survey(client: &Client, install: &Install, scope: Scope) -> Result<
     for object in &wanted {
         let Some(found) = find(client, object).await? else { continue };
         match keeps(client, install, scope, object).await? {
+            Some(_) if found.ending => survey.ending.push(format!("{found}: it is being deleted already")),
             Some(why) => survey.stays.push(format!("{found}: {why}")),
             None => survey.goes.push(found),
         }
     }
     match scope {
         Scope::Provider(backend) => {
+            // the shared role alone is of the platform, or of others
+            if survey.goes.iter().all(|found| found.resource.kind == "ClusterRole") {
+                survey.goes.clear();
+            }
             survey.providers = workload::served(client, install.namespace(), backend).await?;
             survey.hint = others(client, install.namespace(), backend).await?;
         }
@@ -83,9 +96,8 @@ async fn others(client: &Client, namespace: &str, backend: Backend) -> Result<Op
     if !there.is_empty() {
         return Ok(Some(format!("the {backend} provider is installed in {}: give --namespace", there.join(", "))));
     }
-    // an account of another installation's is enough: it is in no namespace of this name
-    let operator = elsewhere(client, "").await?;
-    Ok(operator
+    Ok(operator(client)
+        .await?
         .map(|at| format!("the operator in {at} runs the pods of Providers: uninstall without --provider removes it")))
 }
 
@@ -127,6 +139,7 @@ async fn find(client: &Client, object: &Object) -> Result<Option<Found>, Failed>
         namespace: object.namespace.clone(),
         name: object.name.clone(),
         uid: None,
+        ending: false,
         stage: object.stage,
     };
     let live = match kinds::within(client, &found.resource, found.namespace.as_deref()).get_opt(&object.name).await {
@@ -136,6 +149,7 @@ async fn find(client: &Client, object: &Object) -> Result<Option<Found>, Failed>
     };
     let ours = live.filter(|live| live.labels().get(labels::MANAGED_BY).is_some_and(|by| by == labels::INSTALLER));
     found.uid = ours.as_ref().and_then(ResourceExt::uid);
+    found.ending = ours.as_ref().is_some_and(|live| live.metadata.deletion_timestamp.is_some());
     Ok(ours.map(|_| found))
 }
 
@@ -150,6 +164,7 @@ async fn leases(client: &Client, namespace: &str) -> Result<Vec<Found>, Failed> 
             namespace: Some(namespace.into()),
             name: name.into(),
             uid: live.uid(),
+            ending: false,
             stage: Stage::Rights,
         }));
     }

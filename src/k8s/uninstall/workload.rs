@@ -1,5 +1,5 @@
 //! What the operator made: workloads, finalizers and `status.workload`.
-use super::{LOOK, PATIENCE, Scope, fail};
+use super::{LOOK, PATIENCE, SILENCE, Scope, Step, Tell, fail, gone};
 use crate::fsm::{ObjectRef, Part};
 use crate::k8s::bootstrap::Failed;
 use crate::k8s::client::Client;
@@ -67,15 +67,18 @@ async fn list(client: &Client, kind: &ApiResource) -> Result<Vec<DynamicObject>,
 }
 
 /// Removes every object that carries a Provider's stamp, grants first, and waits until none is left.
-pub(super) async fn remove(client: &Client, tell: &mut (dyn FnMut(String) + Send)) -> Result<(), Failed> {
+pub(super) async fn remove(client: &Client, tell: &mut Tell<'_>) -> Result<(), Failed> {
     let stamped = ListParams::default().labels(names::PROVIDER_UID);
     for part in [Part::ClusterRoleBinding, Part::Deployment, Part::RoleBinding, Part::Role, Part::ServiceAccount] {
-        let (api, until) = (kinds::everywhere(client, part), Instant::now() + PATIENCE);
+        let (api, began, mut told) = (kinds::everywhere(client, part), Instant::now(), false);
         loop {
             let what = format!("the {}s of Providers", part.kind());
             let left = api.list_metadata(&stamped).await.map_err(|e| Failed::of(&what, &e))?.items;
             let Some(first) = left.first() else { break };
-            if Instant::now() > until {
+            if began.elapsed() > SILENCE && !std::mem::replace(&mut told, true) {
+                tell(Step::Waiting(format!("{what} to be gone: {} of them, and their pods", left.len())));
+            }
+            if began.elapsed() > PATIENCE {
                 let why = format!("{} is not gone after {} s", first.name_any(), PATIENCE.as_secs());
                 return Err(fail(&what, &why, "see what holds it, then run the command again"));
             }
@@ -83,8 +86,8 @@ pub(super) async fn remove(client: &Client, tell: &mut (dyn FnMut(String) + Send
                 let at = address(part, &object.metadata);
                 if object.metadata.deletion_timestamp.is_none() {
                     let answer = kinds::api(client, &at).delete(&at.name, &DeleteParams::foreground()).await;
-                    gone(&at.to_string(), answer.map(drop))?;
-                    tell(at.to_string());
+                    passed(&at.to_string(), answer.map(drop))?;
+                    tell(Step::Removed(at.to_string()));
                 }
             }
             tokio::time::sleep(LOOK).await;
@@ -106,7 +109,7 @@ pub(super) async fn release(client: &Client, provider: &DynamicObject) -> Result
     // the version guards the finalizers of others
     let metadata = json!({ "finalizers": others, "resourceVersion": live.resource_version() });
     let patch = Patch::Merge(json!({ "metadata": metadata }));
-    gone(&of(provider), api.patch(&name, &PatchParams::default(), &patch).await.map(drop))
+    passed(&of(provider), api.patch(&name, &PatchParams::default(), &patch).await.map(drop))
 }
 
 /// Takes off what was said of a Provider: nobody keeps it true any more. The policy that protects it was removed a moment ago.
@@ -133,20 +136,21 @@ async fn unsay(api: &Api<DynamicObject>, name: &str, what: &str) -> Result<(), F
             Err(kube::Error::Api(status)) if status.code == 403 && Instant::now() < until => {
                 tokio::time::sleep(LOOK).await;
             }
-            answer => return gone(what, answer.map(drop)),
+            answer => return passed(what, answer.map(drop)),
         }
     }
 }
 
-/// Deletes a Provider; its workload is gone.
-pub(super) async fn delete(
-    client: &Client,
-    provider: &DynamicObject,
-    tell: &mut (dyn FnMut(String) + Send),
-) -> Result<(), Failed> {
-    let (api, name) = api(client, provider);
-    gone(&of(provider), api.delete(&name, &DeleteParams::background()).await.map(drop))?;
-    tell(of(provider));
+/// Deletes the Providers, whose workload is gone, and waits for each: the finalizers of others may hold one, and its kind with it.
+pub(super) async fn delete(client: &Client, providers: &[DynamicObject], tell: &mut Tell<'_>) -> Result<(), Failed> {
+    for provider in providers {
+        let (api, name) = api(client, provider);
+        passed(&of(provider), api.delete(&name, &DeleteParams::background()).await.map(drop))?;
+    }
+    for provider in providers {
+        let (api, name) = api(client, provider);
+        gone(&api, &name, provider.metadata.uid.as_deref(), &of(provider), tell).await?;
+    }
     Ok(())
 }
 
@@ -159,7 +163,7 @@ fn of(provider: &DynamicObject) -> String {
 }
 
 /// What is gone by itself is as good.
-fn gone(what: &str, answer: kube::Result<()>) -> Result<(), Failed> {
+fn passed(what: &str, answer: kube::Result<()>) -> Result<(), Failed> {
     match answer {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         answer => answer.map_err(|e| Failed::of(what, &e)),
