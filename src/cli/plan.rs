@@ -98,7 +98,8 @@ async fn live(args: &Args, namespace: &str, name: &str) -> anyhow::Result<Vec<Li
     let (held, providers) = read(args, namespace)?;
     let client = args.access.connect(Purpose::Person).await?;
     let provider = predict::provider(&client, namespace, name).await.map_err(|refusal| anyhow!(refusal.words))?;
-    let mut provider = provider.ok_or_else(|| anyhow!("there is no Provider {namespace}/{name}"))?;
+    let mut provider = provider
+        .ok_or_else(|| anyhow!("there is no Provider {namespace}/{name}; `banlieue plan -f` plans one that is new"))?;
     let is_it =
         |p: &Provider| p.metadata.namespace == provider.metadata.namespace && p.metadata.name == provider.metadata.name;
     let edited = providers.into_iter().find(is_it);

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         refused::a_kind_of_another_project,
         refused::a_namespace_that_is_being_deleted,
         refused::what_is_not_there,
+        refused::a_limit_that_would_be_lifted,
         standalone::one_process_serves_a_namespace,
         standalone::not_beside_an_operator,
         stream::it_is_the_installation,

@@ -84,6 +84,22 @@ pub(crate) async fn what_is_not_there(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
+/// A limit on images is not lifted by saying nothing of it.
+pub(crate) async fn a_limit_that_would_be_lifted(stage: &Stage) -> Result<()> {
+    let limited = ["bootstrap", "operator", "--no-wait", "--allow-images", "localhost"];
+    stage.done(&limited)?;
+    for args in [&INSTALL[..], &["bootstrap", "operator", "--plan"]] {
+        let said = failure(&stage.banlieue(args)?)?;
+        for part in ["ValidatingAdmissionPolicy banlieue-classes: ", "images under localhost only", "--allow-images"] {
+            ensure!(said.contains(part), "{said}");
+        }
+    }
+    let again = stage.done(&limited)?;
+    ensure!(again.contains("0 created, 0 changed"), "{again}");
+    stage.cluster.kubectl(["delete", "validatingadmissionpolicy", "banlieue-classes"])?;
+    install_and_remove(stage)
+}
+
 fn install_and_remove(stage: &Stage) -> Result<()> {
     stage.done(&INSTALL)?;
     let plan = stage.done(&["bootstrap", "operator", "--plan"])?;

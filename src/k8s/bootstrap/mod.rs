@@ -4,6 +4,7 @@ mod available;
 mod elsewhere;
 mod established;
 mod foreign;
+mod limit;
 mod namespace;
 mod needs;
 
@@ -68,7 +69,7 @@ const ESTABLISH: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// At the first object that fails; those before it stay. Before the first where a kind is another project's, the namespace is being
-/// deleted, or namespace or kinds are missing and not among the objects.
+/// deleted, namespace or kinds are missing and not among the objects, or a limit on images would be lifted.
 pub async fn install(
     client: &Client,
     objects: &[Object],
@@ -77,6 +78,7 @@ pub async fn install(
 ) -> Result<(), Failed> {
     foreign::refuse(client, objects).await?;
     needs::refuse(client, objects).await?;
+    limit::refuse(client, objects).await?;
     let of = |stage| objects.iter().filter(move |o| o.stage == stage);
     for stage in [Stage::Namespace, Stage::Crds, Stage::Policies, Stage::Rights, Stage::Workloads, Stage::Classes] {
         for object in of(stage) {

@@ -17,6 +17,7 @@ mod workloads;
 
 pub use object::{Object, Section, Stage};
 pub use options::{Install, Invalid};
+pub use policies::ALLOWED_IMAGES;
 pub use stream::yaml;
 
 impl Install {

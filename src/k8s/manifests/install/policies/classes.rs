@@ -6,6 +6,9 @@ use crate::k8s::manifests::names;
 /// Namespaces of the cluster itself: `workloadNamespace` is none of them.
 const RESERVED: [&str; 2] = ["kube-", "openshift-"];
 
+/// How the message of the rule on images begins.
+pub const ALLOWED_IMAGES: &str = "this installation allows images under";
+
 pub(super) fn guard(install: &Install) -> Policy {
     let reserved = RESERVED.map(|prefix| format!("!object.spec.workloadNamespace.startsWith('{prefix}')")).join(" && ");
     let mut rules = vec![(
@@ -26,7 +29,7 @@ pub(super) fn guard(install: &Install) -> Policy {
                 "(request.operation == 'UPDATE' && oldObject.spec.image == object.spec.image) || {}",
                 under.collect::<Vec<_>>().join(" || ")
             ),
-            format!("this installation allows images under {} only", install.allowed_images.join(", ")),
+            format!("{ALLOWED_IMAGES} {} only", install.allowed_images.join(", ")),
         ));
     }
     Policy {

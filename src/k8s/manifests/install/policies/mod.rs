@@ -13,6 +13,7 @@ mod roles;
 mod stamp;
 
 use super::{Install, Object};
+pub use classes::ALLOWED_IMAGES;
 use policy::Policy;
 
 pub(super) fn objects(install: &Install) -> Result<Vec<Object>, serde_json::Error> {
