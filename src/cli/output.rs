@@ -64,7 +64,7 @@ pub(super) fn complain(fault: impl Display) {
 
 /// A line on standard error that somebody should know, where nothing failed.
 pub(super) fn warn(said: impl Display) {
-    let _ = writeln!(std::io::stderr(), "warning: {said}");
+    let _ = writeln!(io::stderr(), "warning: {said}");
 }
 
 /// A table of words that people look up: what each means, and below it what to do, where there is anything to do.

@@ -21,27 +21,24 @@ pub async fn survey(client: &Client, install: &Install, scope: Scope) -> Result<
         Scope::Provider(backend) => install.provider(backend),
         Scope::Operator | Scope::All => {
             if let Some(other) = elsewhere(client, install.namespace()).await? {
-                let (at, why) =
-                    (format!("Namespace {}", install.namespace()), format!("banlieue is installed in {other}"));
-                return Err(fail(
-                    &at,
-                    &why,
-                    &format!("give --namespace {other}; a static provider goes by --provider"),
-                ));
+                let (at, why) = (install.namespace(), format!("banlieue is installed in {other}"));
+                let todo = format!("give --namespace {other}; a static provider goes by --provider");
+                return Err(fail(&format!("Namespace {at}"), &why, &todo));
             }
             install.objects()
         }
     };
+    let bindings = bindings(client).await?;
     if scope == Scope::All {
         namespace::refuse_another(client, install.namespace()).await?;
-        refuse_statics(client).await?;
+        refuse_statics(&bindings)?;
     }
     let mut wanted = built.map_err(|e| fail("the objects", &e.to_string(), "report this as a fault"))?;
     wanted.sort_by_key(|object| rank(object.stage));
     let mut survey = Survey::of(scope);
     for object in &wanted {
         let Some(found) = find(client, object).await? else { continue };
-        match keeps(client, install, scope, object).await? {
+        match keeps(&bindings, install, scope, object) {
             Some(_) if found.ending => survey.ending.push(format!("{found}: it is being deleted already")),
             Some(why) => survey.stays.push(format!("{found}: {why}")),
             None => survey.goes.push(found),
@@ -54,7 +51,9 @@ pub async fn survey(client: &Client, install: &Install, scope: Scope) -> Result<
                 survey.goes.clear();
             }
             survey.providers = workload::served(client, install.namespace(), backend).await?;
-            survey.hint = others(client, install.namespace(), backend).await?;
+            if survey.is_empty() {
+                survey.hint = others(client, &bindings, install.namespace(), backend).await?;
+            }
         }
         Scope::Operator | Scope::All => {
             survey.goes.extend(leases(client, install.namespace()).await?);
@@ -80,8 +79,7 @@ const fn rank(stage: Stage) -> u8 {
 }
 
 /// Fails where a static provider needs the kinds.
-async fn refuse_statics(client: &Client) -> Result<(), Failed> {
-    let all = bindings(client).await?;
+fn refuse_statics(all: &[ClusterRoleBinding]) -> Result<(), Failed> {
     let Some(binding) = all.iter().find(|b| b.name_any().starts_with(names::STATIC_PREFIX)) else { return Ok(()) };
     let at = format!("ClusterRoleBinding {}", binding.name_any());
     let todo = format!("remove it first (--provider, with --namespace {})", subject(binding));
@@ -89,8 +87,12 @@ async fn refuse_statics(client: &Client) -> Result<(), Failed> {
 }
 
 /// Where else the pods of a backend are, for who looks for them in the wrong place.
-async fn others(client: &Client, namespace: &str, backend: Backend) -> Result<Option<String>, Failed> {
-    let all = bindings(client).await?;
+async fn others(
+    client: &Client,
+    all: &[ClusterRoleBinding],
+    namespace: &str,
+    backend: Backend,
+) -> Result<Option<String>, Failed> {
     let statics = all.iter().filter(|b| b.name_any() == names::static_binding(subject(b), backend));
     let there: Vec<_> = statics.map(subject).filter(|n| *n != namespace).collect();
     if !there.is_empty() {
@@ -107,16 +109,15 @@ fn subject(binding: &ClusterRoleBinding) -> &str {
 }
 
 /// Why an object stays, where it does.
-async fn keeps(client: &Client, install: &Install, scope: Scope, object: &Object) -> Result<Option<String>, Failed> {
+fn keeps(all: &[ClusterRoleBinding], install: &Install, scope: Scope, object: &Object) -> Option<String> {
     if scope != Scope::All && matches!(object.stage, Stage::Namespace | Stage::Crds | Stage::Classes) {
-        return Ok(Some("Providers and their Secrets may need it; --all removes it too".into()));
+        return Some("Providers and their Secrets may need it; --all removes it too".into());
     }
     if object.resource.kind != "ClusterRole" || !object.name.starts_with(names::PREFIX) {
-        return Ok(None);
+        return None;
     }
-    let all = bindings(client).await?;
     if matches!(scope, Scope::Provider(_)) && all.iter().any(|b| b.role_ref.name == names::OPERATOR) {
-        return Ok(Some("the operator binds the pods of Providers to it".into()));
+        return Some("the operator binds the pods of Providers to it".into());
     }
     // what was minted goes before it, and so does the binding of this very installation
     let goes = |binding: &String| match scope {
@@ -124,7 +125,7 @@ async fn keeps(client: &Client, install: &Install, scope: Scope, object: &Object
         Scope::Operator | Scope::All => binding.starts_with(names::PREFIX),
     };
     let mut to_it = all.iter().filter(|b| b.role_ref.name == object.name).map(ResourceExt::name_any);
-    Ok(to_it.find(|binding| !goes(binding)).map(|binding| format!("ClusterRoleBinding {binding} needs it")))
+    to_it.find(|binding| !goes(binding)).map(|binding| format!("ClusterRoleBinding {binding} needs it"))
 }
 
 async fn bindings(client: &Client) -> Result<Vec<ClusterRoleBinding>, Failed> {
